@@ -1,0 +1,32 @@
+# Two commands on a fresh machine with python3 and make: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: install demo test lint soak bench constraints clean
+
+install: $(STAMP)
+
+# uv resolves and installs several times faster than pip, and comes as a wheel.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Deskwork needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "python3 has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv -c constraints.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: install lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+constraints: install
+	$(BIN)/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url --all-extras --upgrade pyproject.toml | grep -v '^-' > constraints.txt
+	@echo "uv>=0.5" | $(BIN)/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url - | grep -v '^-' >> constraints.txt
+
+clean:
+	rm -rf .venv build *.egg-info

@@ -1,0 +1,1 @@
+"""One reader per kind of file; each turns bytes into pages of text."""

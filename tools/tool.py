@@ -1,0 +1,142 @@
+"""A tool is a typed function with a docstring; this module turns it into what a model sees.
+
+The name, the description and the JSON Schema of the parameters come from the function itself.
+A parameter annotated ``Desk`` is filled in by Deskwork and never shown to the model. Arguments
+are validated before the function runs, so that a wrong one becomes a sentence the model can act on.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
+
+from deskwork.tools.errors import ToolError
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A quote that was found verbatim in a stored source.
+
+    ``id`` follows from the content, so that the same quote has the same id in every job.
+    ``sha256`` is the source file's; ``page`` counts from 1 (sheets and slides are pages);
+    ``quote`` is the source's own text; ``start`` is its offset in the stored text of the page.
+    """
+
+    id: str
+    file: str
+    page: int
+    quote: str
+    sha256: str
+    start: int
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a tool gives back.
+
+    ``text`` goes to the model. ``images`` are encoded pictures (PNG or JPEG bytes) that the model
+    looks at. ``evidence`` is recorded with the job. ``data`` is the same result as plain JSON
+    values, for ``deskwork tool --json``.
+    """
+
+    text: str
+    images: tuple[bytes, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    data: Any = None
+    is_error: bool = False
+
+
+class Desk(Protocol):
+    """What a tool may reach: the documents of the job, and the evidence it has so far."""
+
+    @property
+    def collection(self) -> Any:
+        """The documents of the job, a `deskwork.tools.library.Collection`."""
+
+    def evidence(self, evidence_id: str) -> Evidence | None:
+        """The recorded evidence with this id, or None."""
+
+
+class _Schema(GenerateJsonSchema):
+    """JSON Schema without the generated titles, which cost tokens and tell a model nothing."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool: ``parameters`` is the JSON Schema of its arguments.
+
+    ``repeatable`` tells whether a call that began and never ended may be run again unasked.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    function: Callable[..., Any]
+    repeatable: bool
+    arguments: type[BaseModel] = field(repr=False)
+    desk_parameter: str | None = None
+
+    async def run(self, arguments: dict[str, Any], desk: Desk) -> ToolResult:
+        """Validate the arguments and run the function (in a thread unless it is a coroutine).
+
+        Raises `ToolError` with a sentence for the model when the arguments don't fit.
+        """
+        import asyncio
+
+        try:
+            checked = self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise ToolError(f"Wrong arguments for {self.name}: {_problems(error)}.") from None
+        values = {name: getattr(checked, name) for name in type(checked).model_fields}
+        if self.desk_parameter:
+            values[self.desk_parameter] = desk
+        if inspect.iscoroutinefunction(self.function):
+            result = await self.function(**values)
+        else:
+            result = await asyncio.to_thread(self.function, **values)
+        return result if isinstance(result, ToolResult) else ToolResult(text=str(result))
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}"
+        for item in error.errors()
+    )
+
+
+def tool(*, repeatable: bool) -> Callable[[Callable[..., Any]], Tool]:
+    """Make a `Tool` of a typed function. The docstring becomes the description as it stands."""
+
+    def build(function: Callable[..., Any]) -> Tool:
+        hints = typing.get_type_hints(function, include_extras=True)
+        fields: dict[str, Any] = {}
+        desk_parameter = None
+        for name, parameter in inspect.signature(function).parameters.items():
+            if hints[name] is Desk:
+                desk_parameter = name
+                continue
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[name] = (hints[name], default)
+        model = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+        schema = model.model_json_schema(schema_generator=_Schema)
+        schema.pop("title", None)
+        return Tool(
+            name=function.__name__,
+            description=inspect.cleandoc(function.__doc__ or ""),
+            parameters=schema,
+            function=function,
+            repeatable=repeatable,
+            arguments=model,
+            desk_parameter=desk_parameter,
+        )
+
+    return build

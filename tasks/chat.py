@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deskwork.tasks.chat_stream import ChatParser, reply_from
-from deskwork.tasks.encoding import dumps
+from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.profiles import Profile
 from deskwork.tasks.protocol import Encoded, ImageRef, Opening
@@ -111,11 +111,14 @@ class ChatCodec:
         received: dict[str, Any],
         fresh_id: Callable[[int, str], str],
     ) -> tuple[str, ...]:
-        sent = []
+        sent: list[dict[str, Any]] = []
         for place, call in enumerate(calls):
             function = call.get("function") or {}
             arguments = _valid_object(function.get("arguments"))
             call_id = fresh_id(place, call.get("id") or "")
+            if any(other["id"] == call_id for other in sent) and not is_kimi_id(call_id):
+                # Two calls of one message can't be told apart by one id.
+                call_id = f"{call_id}-{place + 1}"
             if arguments != function.get("arguments"):
                 received[f"tool_calls.{place}.arguments"] = function.get("arguments")
             if call_id != call.get("id"):
@@ -170,6 +173,16 @@ class ChatCodec:
     def whole(self, data: Any) -> Reply:
         """A ``chat.completion`` object that came in one piece."""
         return reply_from(data)
+
+    def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
+        """The reply in an assistant entry."""
+        message = loads(wire)
+        received = meta.get("received", {})
+        for place, call in enumerate(message.get("tool_calls", ())):
+            raw = received.get(f"tool_calls.{place}.arguments")
+            if raw is not None:
+                call["function"]["arguments"] = raw
+        return reply_from({"choices": [{"message": message, "finish_reason": meta["raw_finish"]}]})
 
 
 def is_kimi_id(call_id: str) -> bool:

@@ -232,24 +232,31 @@ class Writer:
         self.head = head
         self._holder = holder
 
-    def append(self, drafts: Sequence[Draft], *, finished: Sequence[tuple[int, int]] = ()) -> None:
+    def append(
+        self, drafts: Sequence[Draft], *, finished: Sequence[tuple[int, int]] = ()
+    ) -> list[Entry]:
         """Append entries in one transaction; the calls in ``finished`` leave the open calls.
 
         When this returns, they are on disk. Raises `JobHeld` when the lease was lost.
         """
         rows = []
+        appended = []
         seq, digest = self.next_seq, self.head
         packed = [pack(draft) for draft in drafts]
         with self._transaction() as (connection, now):
-            for item in packed:
+            for draft, item in zip(drafts, packed, strict=True):
                 digest = item.digest(digest)
                 rows.append(_row(self.job, seq, now, item, digest))
+                appended.append(
+                    Entry(seq, draft.conversation, draft.kind, draft.meta, draft.body, digest, now)
+                )
                 seq += 1
             if rows:
                 connection.execute(entries.insert(), rows)
             for turn, place in finished:
                 connection.execute(calls.delete().where(_call(self.job, turn, place)))
         self.next_seq, self.head = seq, digest
+        return appended
 
     def start_call(self, turn: int, place: int) -> None:
         """Record that a call begins which must not run twice unasked."""

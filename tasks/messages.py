@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deskwork.tasks.encoding import dumps
+from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.messages_stream import MessagesParser, reply_from
 from deskwork.tasks.profiles import Profile
@@ -69,6 +69,8 @@ class MessagesCodec:
                 continue
             if block.get("type") == "tool_use":
                 call_id = fresh_id(len(ids), block.get("id") or "")
+                if call_id in ids:
+                    call_id = f"{call_id}-{len(ids) + 1}"
                 ids.append(call_id)
                 if call_id != block.get("id") or not isinstance(block.get("input"), dict):
                     received[f"content.{index}"] = block
@@ -129,6 +131,19 @@ class MessagesCodec:
     def whole(self, data: Any) -> Reply:
         """A message object that came in one piece."""
         return reply_from(data)
+
+    def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
+        """The reply in an assistant entry; an input that was no object comes back as text."""
+        content = loads(wire)["content"]
+        raw = {
+            block.get("id"): block.get("input")
+            for block in meta.get("received", {}).values()
+            if block.get("type") == "tool_use" and not isinstance(block.get("input"), dict)
+        }
+        for block in content:
+            if block.get("type") == "tool_use" and block["id"] in raw:
+                block["input"] = raw[block["id"]]
+        return reply_from({"content": content, "stop_reason": meta["raw_finish"]})
 
 
 def _blocks(texts: Sequence[str], images: Sequence[ImageRef], *, images_first: bool = True) -> Body:

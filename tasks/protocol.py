@@ -102,6 +102,9 @@ class Codec(Protocol):
     def whole(self, data: Any) -> Reply:
         """A reply that came in one piece, from a server that doesn't stream."""
 
+    def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
+        """The reply in an assistant entry; calls bear their wire ids and raw arguments."""
+
 
 def open_codec(profile: Profile) -> Codec:
     """The codec for a profile's protocol."""

@@ -24,8 +24,10 @@ class Conversation:
     """One conversation of a job.
 
     ``turn`` is the seq of the last reply that stands in the history; ``answered`` the places of
-    its calls that have a result. ``discards`` counts the replies since then that were recorded
-    and not kept, ``partial`` is the text of replies that were cut by the output limit.
+    its calls that have a result. ``discards`` are the replies since then that were recorded and
+    not kept; ``partial`` is the text of replies that were cut by the output limit. ``nudges``
+    counts empty and cut replies in a row, ``told`` is what the model was told, and ``repeats``
+    how often it made each call.
     """
 
     def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:
@@ -40,6 +42,7 @@ class Conversation:
         self.discards: list[dict[str, Any]] = []
         self.refusal: str | None = None
         self.partial = ""
+        self.nudges = 0
         self.told: set[str] = set()
         self.repeats: Counter[tuple[str, str]] = Counter()
         self.ids: Counter[str] = Counter()
@@ -57,12 +60,16 @@ class Conversation:
         elif entry.kind == "tool":
             self._add("tool", wire)
             self.answered.add(entry.meta["place"])
+            self.nudges = 0
             self.pictures += [ImageRef(*image) for image in entry.meta.get("images", ())]
         elif entry.kind == "user":
             self._add("joined" if entry.meta.get("joined") else "user", wire)
-            self.told.add(entry.meta.get("why", ""))
+            why = entry.meta.get("why", "")
+            self.told.add(why)
+            self.nudges += why in ("empty", "cut")
         elif entry.kind == "discarded":
             self.discards.append(entry.meta)
+            self.nudges += entry.meta["finish"] == "length"
             if entry.meta["finish"] == "refused":
                 self.refusal = entry.meta.get("refusal") or "no reason given"
 

@@ -7,7 +7,6 @@ is the last fence, so that two runners never interleave.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from deskwork.tasks import lease
-from deskwork.tasks.database import Database, calls, entries, jobs
+from deskwork.tasks.database import Database, entries, jobs
 from deskwork.tasks.encoding import loads
-from deskwork.tasks.entries import FIRST_PARENT, Draft, Entry, Packed, pack, unpack_body
+from deskwork.tasks.entries import FIRST_PARENT, Draft, Entry, Packed, pack
+from deskwork.tasks.rows import entry_of, packed_of, row_of
+from deskwork.tasks.writer import Writer
 from deskwork.tools.errors import JobHeld, NotFound
 
 FINISHED = ("done", "needs review")
@@ -90,10 +91,10 @@ class Journal:
             seq, digest = 0, FIRST_PARENT
             rows = []
             for packed, recorded in copied:
-                rows.append(_row(job, seq, now, packed, recorded))
+                rows.append(row_of(job, seq, now, packed, recorded))
                 seq, digest = seq + 1, recorded
             packed = pack(start)
-            rows.append(_row(job, seq, now, packed, packed.digest(digest)))
+            rows.append(row_of(job, seq, now, packed, packed.digest(digest)))
             connection.execute(entries.insert(), rows)
         return True
 
@@ -125,6 +126,13 @@ class Journal:
 
     # Leases
 
+    def check_free(self, job: str) -> None:
+        """Raise `JobHeld` when another runner has the job, before anything is prepared for it."""
+        with self.database.read() as connection:
+            row = connection.execute(sa.select(jobs).where(jobs.c.id == job)).one_or_none()
+            if row is not None:
+                self._check_lease(job, row, self.database.now(connection))
+
     def acquire(self, job: str, flow_run: str | None = None) -> Writer:
         """Take the job's lease; raises `JobHeld` at once when another runner has it."""
         holder = lease.new_holder()
@@ -135,14 +143,7 @@ class Journal:
             if row is None:
                 raise NotFound(f"There is no job {job!r}.", "`deskwork jobs` lists them.")
             now = self.database.now(connection)
-            lapsed = row.lease_until is None or row.lease_until < now
-            if row.holder and not lapsed and not lease.is_dead(row.holder_place):
-                raise JobHeld(
-                    f"Job {job} is being run by another process"
-                    f" ({_where(row.holder_place)}), which was alive"
-                    f" {max(0.0, now + lease.LEASE_SECONDS - row.lease_until):.0f} s ago.",
-                    "Wait for it, or stop that process and run this again.",
-                )
+            self._check_lease(job, row, now)
             values: dict[str, Any] = {
                 "holder": holder,
                 "holder_place": lease.this_place(),
@@ -162,6 +163,16 @@ class Journal:
             ).one()
         self._keeper.keep(job, holder)
         return Writer(self, job, holder, head.seq + 1, head.digest)
+
+    @staticmethod
+    def _check_lease(job: str, row: Any, now: float) -> None:
+        lapsed = row.lease_until is None or row.lease_until < now
+        if row.holder and not lapsed and not lease.is_dead(row.holder_place):
+            raise JobHeld(
+                f"Job {job} is being run by another process ({_where(row.holder_place)}), which "
+                f"was alive {max(0.0, now + lease.LEASE_SECONDS - row.lease_until):.0f} s ago.",
+                "Wait for it, or stop that process and run this again.",
+            )
 
     def renew(self, job: str, holder: str) -> None:
         """Put the end of a held lease off."""
@@ -199,14 +210,22 @@ class Journal:
             .order_by(entries.c.seq)
         )
         with self.database.read() as connection:
-            return [_entry(row) for row in connection.execute(query)]
+            return [entry_of(row) for row in connection.execute(query)]
+
+    def head(self, job: str) -> bytes:
+        """The digest of a job's last entry."""
+        query = sa.select(entries.c.digest).where(entries.c.job == job)
+        with self.database.read() as connection:
+            return bytes(
+                connection.execute(query.order_by(entries.c.seq.desc()).limit(1)).scalar_one()
+            )
 
     def packed(self, job: str, count: int | None = None) -> Iterator[tuple[Packed, bytes]]:
         """The stored columns and the recorded digest of a job's first ``count`` entries."""
         query = sa.select(entries).where(entries.c.job == job).order_by(entries.c.seq)
         with self.database.read() as connection:
             for row in connection.execute(query.limit(count) if count is not None else query):
-                yield _packed(row), row.digest
+                yield packed_of(row), row.digest
 
     def metas(self, job: str, *kinds: str) -> list[tuple[int, str, dict[str, Any]]]:
         """(seq, kind, meta) of a job's entries of these kinds: small columns, no bodies."""
@@ -217,139 +236,6 @@ class Journal:
         )
         with self.database.read() as connection:
             return [(seq, kind, loads(meta)) for seq, kind, meta in connection.execute(query)]
-
-
-class Writer:
-    """The right to append to one job, held until `release`.
-
-    Not safe for two threads at once: the session that owns it appends one thing at a time.
-    """
-
-    def __init__(self, journal: Journal, job: str, holder: str, next_seq: int, head: bytes) -> None:
-        self.journal = journal
-        self.job = job
-        self.next_seq = next_seq
-        self.head = head
-        self._holder = holder
-
-    def append(
-        self, drafts: Sequence[Draft], *, finished: Sequence[tuple[int, int]] = ()
-    ) -> list[Entry]:
-        """Append entries in one transaction; the calls in ``finished`` leave the open calls.
-
-        When this returns, they are on disk. Raises `JobHeld` when the lease was lost.
-        """
-        rows = []
-        appended = []
-        seq, digest = self.next_seq, self.head
-        packed = [pack(draft) for draft in drafts]
-        with self._transaction() as (connection, now):
-            for draft, item in zip(drafts, packed, strict=True):
-                digest = item.digest(digest)
-                rows.append(_row(self.job, seq, now, item, digest))
-                appended.append(
-                    Entry(seq, draft.conversation, draft.kind, draft.meta, draft.body, digest, now)
-                )
-                seq += 1
-            if rows:
-                connection.execute(entries.insert(), rows)
-            for turn, place in finished:
-                connection.execute(calls.delete().where(_call(self.job, turn, place)))
-        self.next_seq, self.head = seq, digest
-        return appended
-
-    def start_call(self, turn: int, place: int) -> None:
-        """Record that a call begins which must not run twice unasked."""
-        with self._transaction() as (connection, now):
-            connection.execute(calls.delete().where(_call(self.job, turn, place)))
-            connection.execute(
-                calls.insert().values(job=self.job, turn=turn, place=place, started=now)
-            )
-
-    def stage_call(self, turn: int, place: int, draft: Draft) -> None:
-        """Record the result of a call that ended before an earlier one of the same reply did."""
-        packed = pack(draft)
-        with self._transaction() as (connection, now):
-            connection.execute(calls.delete().where(_call(self.job, turn, place)))
-            connection.execute(
-                calls.insert().values(
-                    job=self.job,
-                    turn=turn,
-                    place=place,
-                    started=now,
-                    meta=packed.meta,
-                    layout=packed.layout,
-                    body=packed.body,
-                )
-            )
-
-    def open_calls(self, turn: int) -> dict[int, Draft | None]:
-        """place → staged result, or None for a call that began and never ended."""
-        query = sa.select(calls).where(calls.c.job == self.job, calls.c.turn == turn)
-        with self.journal.database.read() as connection:
-            return {
-                row.place: None
-                if row.meta is None
-                else Draft("tool", loads(row.meta), unpack_body(row.body, row.layout))
-                for row in connection.execute(query)
-            }
-
-    def release(self, state: str, reason: str = "") -> None:
-        """Give the lease back and leave the job in a named state."""
-        self.journal.release(self.job, self._holder, state, reason)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[tuple[sa.Connection, float]]:
-        try:
-            with self.journal.database.write() as connection:
-                holder = connection.execute(
-                    sa.select(jobs.c.holder).where(jobs.c.id == self.job).with_for_update(read=True)
-                ).scalar()
-                if holder != self._holder:
-                    raise self._lost()
-                yield connection, self.journal.database.now(connection)
-        except sa.exc.IntegrityError:
-            raise self._lost() from None
-
-    def _lost(self) -> JobHeld:
-        return JobHeld(
-            f"Job {self.job} was taken over by another process; this one stops.",
-            f"`deskwork show {self.job}` tells how it goes on.",
-        )
-
-
-def _call(job: str, turn: int, place: int) -> sa.ColumnElement[bool]:
-    return sa.and_(calls.c.job == job, calls.c.turn == turn, calls.c.place == place)
-
-
-def _row(job: str, seq: int, now: float, packed: Packed, digest: bytes) -> dict[str, Any]:
-    return {
-        "job": job,
-        "seq": seq,
-        "conversation": packed.conversation,
-        "kind": packed.kind,
-        "created": now,
-        "digest": digest,
-        "meta": packed.meta,
-        "layout": packed.layout,
-        "body": packed.body,
-    }
-
-
-def _packed(row: Any) -> Packed:
-    return Packed(row.kind, row.conversation, row.meta, row.layout, row.body)
-
-
-def _entry(row: Any) -> Entry:
-    return Entry(
-        row.seq,
-        row.conversation,
-        row.kind,
-        loads(row.meta),
-        unpack_body(row.body, row.layout),
-        row.digest,
-        row.created,
-    )
 
 
 def _job(row: Any) -> Job:

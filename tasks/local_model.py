@@ -249,8 +249,8 @@ def _write_messages(said: Said, data: dict[str, Any], number: int, size: int) ->
         yield from block(index, {"type": "text", "text": ""}, text)
         index += 1
     for call_id, name, arguments in _calls(said, number):
-        opening = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
-        yield from block(index, opening, {"type": "input_json_delta", "partial_json": arguments})
+        use: dict[str, Any] = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+        yield from block(index, use, {"type": "input_json_delta", "partial_json": arguments})
         index += 1
     stop = said.finish or ("tool_use" if said.calls else "end_turn")
     yield event("message_delta", delta={"stop_reason": stop}, usage={"output_tokens": tokens_out})

@@ -19,7 +19,7 @@ from deskwork.tasks.encoding import clean
 from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.history import History
-from deskwork.tasks.journal import Writer
+from deskwork.tasks.writer import Writer
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import Reply
@@ -50,16 +50,14 @@ class Session:
         blobs: Blobs,
         settings: Settings,
         endpoint: Endpoint,
-        desk: Desk,
-        tools: Sequence[Tool] = (),
     ) -> None:
         self.job = writer.job
         self.writer = writer
         self.blobs = blobs
         self.settings = settings
         self.endpoint = endpoint
-        self.desk = desk
-        self.tools = {tool.name: tool for tool in tools}
+        self.desk: Desk | None = None
+        self.tools: dict[str, Tool] = {}
         self.history = History(blobs)
         self.appending = asyncio.Lock()
         for entry in writer.journal.entries(self.job):

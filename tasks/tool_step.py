@@ -18,17 +18,12 @@ from deskwork.tasks.entries import Draft
 from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import ToolCall
 from deskwork.tasks.session import Session
+from deskwork.tasks.states import WaitingForPerson
 from deskwork.tools.errors import DeskworkError, Stop, ToolError
 from deskwork.tools.tool import Tool, ToolResult, WrongArguments
 
 HEAD_CHARACTERS = 40_000
 """A tool result over this size is stored as a blob; the model sees its head."""
-
-
-class WaitingForPerson(Stop):
-    """The job needs a decision that only a person can make."""
-
-    exit_code = 4
 
 
 async def run_call(
@@ -75,6 +70,7 @@ async def _result(
             f"They were: {call.arguments[:2000]}"
         )
         return ToolResult(text=text, is_error=True), "invalid_json"
+    assert session.desk is not None  # a session that runs tools was given one
     try:
         result = await tool.run(arguments, session.desk)
     except WrongArguments as error:

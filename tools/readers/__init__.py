@@ -69,7 +69,7 @@ def read_bytes(data: bytes, name: str, *, password: str | None = None) -> Docume
         document: Document = reader.read(Source(name, kind, data, password))
     except BadFile:
         raise
-    except Exception as error:  # noqa: BLE001 - the libraries raise anything on hostile input
+    except Exception as error:
         detail = " ".join(str(error).split())[:120] or type(error).__name__
         raise BadFile(f"{name} is broken: its {kind} content can't be read ({detail}).") from error
     if not document.pages:

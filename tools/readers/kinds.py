@@ -10,6 +10,7 @@ from pathlib import PurePath
 from deskwork.tools.errors import BadFile
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_MAX_UNPACKED = 500_000_000  # bytes of an archive's parts together; more is a bomb
 _TEXT_SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -50,9 +51,12 @@ def sniff(data: bytes, name: str) -> str | None:
 def _office(data: bytes, name: str) -> str | None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = set(archive.namelist())
+            entries = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise BadFile(f"{name} is broken: its archive can't be opened.") from None
+    if sum(entry.file_size for entry in entries) > _MAX_UNPACKED:
+        raise BadFile(f"{name} unpacks to more than {_MAX_UNPACKED:,} bytes.")
+    names = {entry.filename for entry in entries}
     if any(part.startswith("word/document") for part in names):
         return "docx"
     if "xl/workbook.xml" in names:

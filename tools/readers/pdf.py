@@ -138,7 +138,7 @@ def _pictures(page: Any) -> tuple[PagePicture, ...]:
 
     from pypdfium2 import raw
 
-    pictures = []
+    pictures: list[PagePicture] = []
     sides = [ctypes.c_float() for _ in range(4)]
     for index in range(raw.FPDFPage_CountObjects(page)):
         item = raw.FPDFPage_GetObject(page, index)
@@ -162,9 +162,11 @@ def _attachments(pdf: Any) -> list[str]:
 
 
 def _outline(pdf: Any) -> list[dict[str, Any]]:
-    """The bookmarks, two levels deep, with the page each points to."""
+    """The bookmarks of the upper two levels, with the page each points to, 200 at most."""
     entries: list[dict[str, Any]] = []
-    for bookmark in pdf.get_toc(max_depth=2):
+    for bookmark in pdf.get_toc():  # a bound on depth makes it print a line for each subtree
+        if bookmark.level > 1:
+            continue
         target = bookmark.get_dest()
         index = target.get_index() if target else None
         entries.append(

@@ -11,11 +11,13 @@ from deskwork.tools.readers import Source
 
 # Elements that hold no text of the document itself.
 _SKIPPED = frozenset(
-    "script style noscript template svg canvas iframe object head nav button select form".split()
+    {"script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "head"}
+    | {"nav", "button", "select"}
 )
 _BLOCKS = frozenset(
-    "p div section article main header footer aside ul ol dl blockquote pre figure figcaption "
-    "address details summary hr br li dt dd h1 h2 h3 h4 h5 h6 table body html".split()
+    {"p", "div", "section", "article", "main", "header", "footer", "aside", "ul", "ol", "dl"}
+    | {"blockquote", "pre", "figure", "figcaption", "address", "details", "summary", "hr", "br"}
+    | {"li", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "table", "form", "body", "html"}
 )
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _SPACE = re.compile(r"[ \t\r\n\u00a0]+")

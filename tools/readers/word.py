@@ -22,12 +22,10 @@ _DROPPED = {_W + name for name in ("del", "moveFrom", "instrText", "delText", "p
 # Word keeps a text box twice, as drawing and as fallback for old readers: the second is skipped.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _BREAKS = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
-_MAX_UNPACKED = 200_000_000  # bytes of the parts together; more is a bomb, not a memo
 
 
 def read(source: Source) -> Document:
     """The body in bounded pages, then footnotes, endnotes and comments under their headings."""
-    _check_size(source)
     if _is_strict(source.data):
         raise BadFile(
             f"{source.name} is in the ISO Strict form of DOCX, which can't be read yet.",
@@ -60,12 +58,6 @@ def read(source: Source) -> Document:
         tables = tuple(table for table in walk.tables if markdown_row(table.rows[0]) in text)
         pages.append(Page(number, text.strip(), tables=tables))
     return Document(source.name, "docx", tuple(pages), metadata)
-
-
-def _check_size(source: Source) -> None:
-    with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-        if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED:
-            raise BadFile(f"{source.name} unpacks to more than {_MAX_UNPACKED:,} bytes.")
 
 
 def _is_strict(data: bytes) -> bool:

@@ -63,7 +63,7 @@ def _xlsx(source: Source) -> Iterable[_Sheet]:
     try:
         for sheet in book.worksheets:
             # Without this, a sheet whose stored range is wrong yields one cell or a million.
-            sheet.reset_dimensions()  # type: ignore[union-attr]
+            sheet.reset_dimensions()
             rows, cut = _rows(sheet.iter_rows(values_only=True, max_col=_MAX_COLUMNS))
             yield sheet.title, sheet.sheet_state != "visible", rows, cut
     finally:

@@ -46,17 +46,18 @@ def parse(query: str) -> Question:
             for terms in concept.groups:
                 match = " OR ".join(f'"{term}"' for term in terms)
                 groups[match] = max(groups.get(match, 0.0), 1.0)
-            if not concept.groups and not concept.statement:
-                continue
     # A question that names its statements means those, whatever else its words stand for.
     if any(weight == 1.0 for weight in statements.values()):
         statements = {k: w if w == 1.0 else w * 0.5 for k, w in statements.items()}
-    for token, used in zip(tokens, taken, strict=True):
-        if used or token in STOP_WORDS or _YEAR.fullmatch(token):
-            continue
-        if token.isdigit() and len(token) < 3:
-            continue
-        groups.setdefault(f'"{token}"', 0.8)
+    left = [
+        None if used or _says_nothing(token) else token
+        for token, used in zip(tokens, taken, strict=True)
+    ]
+    for token, following in zip(left, [*left[1:], None], strict=True):
+        if token:
+            groups.setdefault(f'"{token}"', 0.8)
+        if token and following and token != following:
+            groups.setdefault(f'NEAR("{token}" "{following}", 5)', 0.8)
     for year in years(query):
         groups.setdefault(f'"{year}"', 0.3)
     if not groups:  # nothing but stop words: take them as they are
@@ -64,6 +65,11 @@ def parse(query: str) -> Question:
     return Question(
         tuple(Group(match, weight) for match, weight in groups.items()), statements, years(query)
     )
+
+
+def _says_nothing(token: str) -> bool:
+    short_number = token.isdigit() and len(token) < 3
+    return token in STOP_WORDS or bool(_YEAR.fullmatch(token)) or short_number
 
 
 def tokenize(text: str) -> list[str]:

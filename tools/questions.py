@@ -43,8 +43,10 @@ def parse(query: str) -> Question:
             named = not concept.groups
             for kind in concept.statement:
                 statements[kind] = max(statements.get(kind, 0.0), 1.0 if named else 0.7)
-            for terms in concept.groups:
-                match = " OR ".join(f'"{term}"' for term in terms)
+            # A page may also use the question's own words for it.
+            own = (" ".join(tokens[at : at + len(phrase)]),)
+            for number, terms in enumerate(concept.groups):
+                match = " OR ".join(f'"{term}"' for term in terms + own * (number == 0))
                 groups[match] = max(groups.get(match, 0.0), 1.0)
     # A question that names its statements means those, whatever else its words stand for.
     if any(weight == 1.0 for weight in statements.values()):

@@ -11,12 +11,16 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from deskwork.tools.errors import ToolError
+
+if TYPE_CHECKING:
+    # For the type alone: the collection makes `Evidence`, which is defined here.
+    from deskwork.tools.collection import Collection
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,8 @@ class Desk(Protocol):
     """What a tool may reach: the documents of the job, and the evidence it has so far."""
 
     @property
-    def collection(self) -> Any:
-        """The documents of the job, a `deskwork.tools.library.Collection`."""
+    def collection(self) -> Collection:
+        """The documents of the job."""
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""

@@ -52,11 +52,14 @@ class ServerPolicy:
     idle: float = 1800.0
 
 
+PATIENT = ServerPolicy()
+
+
 def ensure_server(
     home: Path,
     *,
     say: Callable[[str], None],
-    policy: ServerPolicy = ServerPolicy(),
+    policy: ServerPolicy = PATIENT,
 ) -> ServerInfo:
     """The Prefect server to use; starts the home's own if none is named and none runs.
 
@@ -82,7 +85,7 @@ def ensure_server(
         ) from error
 
 
-def stop_server(home: Path, policy: ServerPolicy = ServerPolicy()) -> bool:
+def stop_server(home: Path, policy: ServerPolicy = PATIENT) -> bool:
     """Stop the home's server; whether there was one."""
     folder = Folder(home)
     if not folder.root.exists():

@@ -19,6 +19,8 @@ _QUIET = {
     # Prefect's own usage reports, and the question whether they are wanted.
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    # The new pages call an analytics host even so; they stay one click away.
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
     "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",

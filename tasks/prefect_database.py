@@ -51,9 +51,13 @@ def set_mark(database: Path) -> None:
 def provide(database: Path, source: Path | None = None) -> bool:
     """Give a new home a copy of the template; False if there is no usable template.
 
-    A database that exists is left alone. Call it only under the lock of the one server.
+    A database that exists is left alone, unless it is none: then it is moved aside. Call it only
+    under the lock of the one server.
     """
     source = source or template()
+    if _is_broken(database):
+        # Prefect's database is a view of what ran; the jobs' own record lies elsewhere.
+        database.replace(database.with_name(database.name + ".broken"))
     if database.exists() or not is_ready(source):
         return database.exists()
     # Left over from a database that was deleted: SQLite would play it into the new one.
@@ -65,6 +69,20 @@ def provide(database: Path, source: Path | None = None) -> bool:
         os.fsync(file.fileno())
     partial.replace(database)
     return True
+
+
+def _is_broken(database: Path) -> bool:
+    """Whether the file can't be read as a database at all."""
+    if not database.exists():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError:
+        return False  # locked, or the disk: not the file's fault
+    except sqlite3.DatabaseError:
+        return True
+    return False
 
 
 def prepare(target: Path | None = None) -> Path | None:

@@ -1,0 +1,169 @@
+"""What runs after ``up``: a run that a worker takes up, killed, retried; and a plain call's run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deskwork.tasks import machine
+from deskwork.tasks.processes import Process, bearing, until
+
+pytestmark = pytest.mark.xdist_group("prefect")
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 90.0  # seconds for what takes two when nothing else runs
+
+
+class Machine:
+    """A home, its commands as a user gives them, and its API as the UI calls it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+        # A worker's runs import the tests' flows from here.
+        self.env = {**env, "PYTHONPATH": str(ROOT), "DESKWORK_TEST": "seen"}
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        name, *rest = map(str, arguments)
+        argv = [sys.executable, "-m", "tests.prefect_commands", name, str(self.home), *rest]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(argv, env=self.env, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+
+    def call(self, *arguments: str | Path) -> Any:
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=240)
+        assert process.returncode == 0, errors
+        return json.loads(output)
+
+    def post(self, path: str, body: Any) -> Any:
+        api = machine.status(self.home)["api"]
+        response = httpx.post(f"{api}{path}", json=body, timeout=30)
+        return response.raise_for_status().json()
+
+    def get(self, path: str) -> Any:
+        api = machine.status(self.home)["api"]
+        return httpx.get(f"{api}{path}", timeout=30).raise_for_status().json()
+
+    def state_of(self, run_id: str) -> str:
+        return str(self.get(f"/flow_runs/{run_id}")["state"]["type"])
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine after ``deskwork up``."""
+    home = tmp_path_factory.mktemp("home")
+    desk = Machine(home)
+    desk.call("up")
+    yield desk
+    machine.down(home)
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    assert until(condition, LIMIT, every=0.2)
+
+
+def test_a_worker_s_run_is_killed_then_crashed_then_retried_to_its_end(
+    desk: Machine, tmp_path: Path
+) -> None:
+    deployment = desk.get("/deployments/name/count/deskwork")
+    assert deployment["entrypoint"] == "tests.prefect_flows.count_flow"
+    assert deployment["description"].startswith("Count up to a number")
+    steps = deployment["parameter_openapi_schema"]["definitions"]["Request"]["properties"]["steps"]
+    assert steps["description"] == "How many steps."
+    body = {"parameters": {"request": {"folder": str(tmp_path), "steps": 3, "wait_at": 2}}}
+    run = desk.post(f"/deployments/{deployment['id']}/create_flow_run", body)
+
+    eventually((tmp_path / "pid").exists)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    eventually(lambda: desk.state_of(run["id"]) == "CRASHED")
+
+    (tmp_path / "go").touch()
+    assert desk.call("retry", run["id"]) == "scheduled"
+    eventually(lambda: desk.state_of(run["id"]) == "COMPLETED")
+    assert (tmp_path / "steps").read_text().split() == ["0", "1", "2"]
+    assert Path((tmp_path / "cwd").read_text()) == desk.home / "prefect" / "work"
+    assert (tmp_path / "seen").read_text() == "seen"
+
+
+def test_wrong_parameters_are_refused_with_the_field(desk: Machine, tmp_path: Path) -> None:
+    deployment = desk.get("/deployments/name/count/deskwork")
+    body = {"parameters": {"request": {"folder": str(tmp_path), "steps": 0}}}
+    api = machine.status(desk.home)["api"]
+    answer = httpx.post(f"{api}/deployments/{deployment['id']}/create_flow_run", json=body)
+    assert answer.status_code == 409
+    assert "request.steps" in answer.text
+
+
+def test_a_plain_call_s_run_has_a_deployment_and_is_resumed_after_a_kill(
+    desk: Machine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "waits"
+    folder.mkdir()
+    process = desk.start("run", folder)
+    eventually((folder / "pid").exists)
+    runs = desk.post("/flow_runs/filter", {"flow_runs": {"name": {"any_": ["by hand"]}}})
+    assert [run["state"]["type"] for run in runs] == ["RUNNING"]
+    assert runs[0]["deployment_id"]
+    # No worker has taken it up as well: the only process that waits is the command itself.
+    assert int((folder / "pid").read_text()) == process.pid
+    process.kill()
+    process.communicate()
+
+    (folder / "go").touch()
+    resumed = desk.call("run", f"{folder},{runs[0]['id']}")
+    assert resumed == {"id": runs[0]["id"], "result": 3, "closed": 1}
+    assert (folder / "steps").read_text().split() == ["0", "1", "2"]
+    assert desk.state_of(runs[0]["id"]) == "COMPLETED"
+    tasks = {"flow_runs": {"id": {"any_": [runs[0]["id"]]}}}
+    eventually(
+        lambda: (
+            sorted(run["state"]["type"] for run in desk.post("/task_runs/filter", tasks))
+            == ["COMPLETED"] * 3 + ["CRASHED"]
+        )
+    )
+
+
+def test_up_again_changes_nothing_and_replaces_a_dead_worker(desk: Machine) -> None:
+    before = machine.status(desk.home)
+    assert before["worker"] == "running"
+    assert before["deployments"] == ["count/deskwork", "plain/deskwork"]
+    record = desk.home / "prefect" / "worker.json"
+    worker = json.loads(record.read_text())
+    desk.call("up")
+    assert json.loads(record.read_text()) == worker
+    assert machine.status(desk.home) == before
+
+    os.kill(worker["pid"], signal.SIGKILL)
+    assert machine.status(desk.home)["worker"] == "stopped"
+    desk.call("up")
+    assert machine.status(desk.home)["worker"] == "running"
+    assert json.loads(record.read_text())["pid"] != worker["pid"]
+
+
+def test_down_leaves_no_process_even_when_half_is_gone(desk: Machine, tmp_path: Path) -> None:
+    desk.call("up")
+    deployment = desk.get("/deployments/name/count/deskwork")
+    body = {"parameters": {"request": {"folder": str(tmp_path), "wait_at": 0}}}
+    desk.post(f"/deployments/{deployment['id']}/create_flow_run", body)
+    eventually((tmp_path / "pid").exists)
+    run = Process.of(int((tmp_path / "pid").read_text()))
+    assert run is not None
+    os.kill(json.loads((desk.home / "prefect/worker.json").read_text())["pid"], signal.SIGKILL)
+    server = Process.of(machine.status(desk.home)["server"]["pid"])
+    assert server is not None
+
+    assert desk.call("down") is True
+    assert not run.lives()
+    assert not server.lives()
+    assert bearing(machine.MARK, str(desk.home / "prefect")) == []
+    assert machine.status(desk.home)["api"] is None
+    assert desk.call("down") is False

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow
+from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run as current_run
-from prefect.states import Completed, Failed, State
+from prefect.states import Completed, Failed
 
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK
@@ -16,7 +17,7 @@ from deskwork.tasks.requests import AskRequest
 from deskwork.tasks.session import Brief
 from deskwork.tasks.starts import read_image
 from deskwork.tasks.states import NeedsReview, OutOfBudget
-from deskwork.tools.registry import default_tools, find_tools
+from deskwork.tools.selection import find_tools, fitting_tools
 
 LABEL = "ask"
 
@@ -44,7 +45,7 @@ def prefect_state(ended: Ended) -> State[Any]:
 async def _work(run: Run) -> None:
     request, session = run.start["request"], run.session
     names = request["tools"]
-    tools = find_tools(names) if names else default_tools(documents=bool(run.collection.files))
+    tools = find_tools(names) if names else fitting_tools(documents=bool(run.collection.files))
     session.tools = {tool.name: tool for tool in tools}
 
     def brief() -> Brief:

@@ -118,9 +118,7 @@ def _find(
     return find_or_create(bench.journal, start, request.job, settings_may_differ=True), start
 
 
-async def _prepare(
-    bench: Workbench, writer: Writer, start: Start, recorded: dict[str, Any]
-) -> Run:
+async def _prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict[str, Any]) -> Run:
     paths = [Path(path) for path in recorded["request"]["files"]]
     collection = await asyncio.to_thread(bench.collect, paths, writer.job)
     if [list(pair) for pair in collection.fingerprint()] != recorded["files"]:
@@ -128,9 +126,7 @@ async def _prepare(
             f"The files of job {writer.job} have changed since it began.",
             "Put them back as they were, or ask anew without --job for a job on the new files.",
         )
-    session = await asyncio.to_thread(
-        Session, writer, bench.blobs, bench.settings, bench.endpoint
-    )
+    session = await asyncio.to_thread(Session, writer, bench.blobs, bench.settings, bench.endpoint)
     session.desk = JobDesk(collection, session.history.evidence, bench.blobs)
     if more := going_on(session.history, start):
         await session.append(more)

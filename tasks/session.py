@@ -11,19 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deskwork.tools.pictures import fit
-
 from deskwork.tasks.blobs import Blobs
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import clean
 from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.history import History
-from deskwork.tasks.writer import Writer
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.settings import Settings
+from deskwork.tasks.writer import Writer
+from deskwork.tools.pictures import fit
 from deskwork.tools.tool import Desk, Tool
 
 

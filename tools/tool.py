@@ -66,6 +66,9 @@ class Desk(Protocol):
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
 
+    def stored(self, name: str) -> bytes:
+        """A result that was too long for the history, by its name. Raises `NotFound`."""
+
 
 class WrongArguments(ToolError):
     """The arguments of a call don't fit the tool's parameters."""

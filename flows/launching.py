@@ -43,15 +43,20 @@ def all_flows() -> list[Flow[..., Any]]:
 
 
 async def launch(
-    flow: str, request: JobRequest, transport: httpx.AsyncBaseTransport | None = None
+    flow: str,
+    request: JobRequest,
+    transport: httpx.AsyncBaseTransport | None = None,
+    *,
+    going_on: bool = False,
 ) -> Outcome:
     """Run a job to its end in this process and return what came of it.
 
-    The same call again goes on with an unfinished job. Raises `DeskworkError` for wrong use, for
-    a job that another process holds, and when no Prefect server can be had.
+    The same call again goes on with an unfinished job. ``going_on`` is for a job named by its id
+    alone, whose own settings hold whatever this machine's are. Raises `DeskworkError` for wrong
+    use, for a job that another process holds, and when no Prefect server can be had.
     """
     settings = load_settings().with_model(request.model)
-    job, earlier_run = await asyncio.to_thread(_register, flow, request, settings)
+    job, earlier_run = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
     tell("job", job, f"job {job}")
     running.transport.set(transport)
@@ -62,12 +67,14 @@ async def launch(
     return await asyncio.to_thread(_outcome, settings, job)
 
 
-def _register(flow: str, request: JobRequest, settings: Settings) -> tuple[str, str | None]:
+def _register(
+    flow: str, request: JobRequest, settings: Settings, going_on: bool
+) -> tuple[str, str | None]:
     """The job's id, made if it is new, and the flow run that ran it last."""
     bench = Workbench(settings)
     try:
         start = make_start(flow, request, bench.recorded_settings())
-        job = find_or_create(bench.journal, start, request.job)
+        job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
         return job.id, job.flow_run if job.state not in FINISHED else None
     finally:

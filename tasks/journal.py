@@ -222,10 +222,34 @@ class Journal:
 
     def packed(self, job: str, count: int | None = None) -> Iterator[tuple[Packed, bytes]]:
         """The stored columns and the recorded digest of a job's first ``count`` entries."""
+        for _, pair in self.numbered(job, count):
+            yield pair
+
+    def numbered(
+        self, job: str, count: int | None = None
+    ) -> Iterator[tuple[int, tuple[Packed, bytes]]]:
+        """(seq, (columns, digest)) of a job's entries in order."""
         query = sa.select(entries).where(entries.c.job == job).order_by(entries.c.seq)
         with self.database.read() as connection:
             for row in connection.execute(query.limit(count) if count is not None else query):
-                yield packed_of(row), row.digest
+                yield row.seq, (packed_of(row), row.digest)
+
+    def replies(self, job: str) -> list[tuple[int, dict[str, Any]]]:
+        """(conversation, meta) of every reply that was paid for, kept or not."""
+        query = sa.select(entries.c.conversation, entries.c.meta).where(
+            entries.c.job == job, entries.c.kind.in_(("assistant", "discarded"))
+        )
+        with self.database.read() as connection:
+            rows = connection.execute(query.order_by(entries.c.seq))
+            return [(number, loads(meta)) for number, meta in rows]
+
+    def conversations(self, job: str) -> dict[int, dict[str, Any]]:
+        """Number → meta of a job's conversations: label, model, tier, protocol, profile."""
+        query = sa.select(entries.c.conversation, entries.c.meta).where(
+            entries.c.job == job, entries.c.kind == "conversation"
+        )
+        with self.database.read() as connection:
+            return {number: loads(meta) for number, meta in connection.execute(query)}
 
     def metas(self, job: str, *kinds: str) -> list[tuple[int, str, dict[str, Any]]]:
         """(seq, kind, meta) of a job's entries of these kinds: small columns, no bodies."""

@@ -31,7 +31,7 @@ class Budget:
     """The limits that a conversation keeps to, and the sessions whose spend counts against them."""
 
     limits: Limits
-    sessions: Sequence[Session]
+    sessions: list[Session]
 
     def spend(self) -> Spend:
         """What all the sessions used so far."""

@@ -72,7 +72,9 @@ def serve(model: LocalModel | Respond, port: int = 0) -> Iterator[str]:
     else:
         answer = model
     server = _Server(port, answer)
-    thread = threading.Thread(target=server.serve_forever, name="local model", daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, args=(0.02,), name="local model", daemon=True
+    )
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1"

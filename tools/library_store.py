@@ -34,6 +34,7 @@ CREATE TABLE pages (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, warnings TEXT NOT NULL,
     income REAL NOT NULL, balance REAL NOT NULL, cash REAL NOT NULL, figures REAL NOT NULL
 );
+CREATE INDEX statements ON pages (id, income, balance, cash) WHERE income + balance + cash > 0.2;
 CREATE VIRTUAL TABLE page_words USING fts5(
     text, content='pages', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
 );

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from deskwork.tools.vocabulary import CONCEPTS, STOP_WORDS, Concept
 
@@ -27,6 +29,7 @@ class Question:
     years: tuple[int, ...]
 
 
+@functools.lru_cache(maxsize=64)  # a search asks again for each result's snippet
 def parse(query: str) -> Question:
     """Concepts first, longest phrase first; the words they leave are groups of their own."""
     tokens = tokenize(query)
@@ -55,7 +58,7 @@ def parse(query: str) -> Question:
         None if used or _says_nothing(token) else token
         for token, used in zip(tokens, taken, strict=True)
     ]
-    for token, following in zip(left, [*left[1:], None], strict=True):
+    for token, following in pairwise([*left, None]):
         if token:
             groups.setdefault(f'"{token}"', 0.8)
         if token and following and token != following:

@@ -8,10 +8,10 @@ goes wrong inside a library comes out as one `BadFile` sentence that names the f
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deskwork.tools.documents import Document
+from deskwork.tools.documents import Document, Page
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers.kinds import sniff
 
@@ -74,4 +74,11 @@ def read_bytes(data: bytes, name: str, *, password: str | None = None) -> Docume
         raise BadFile(f"{name} is broken: its {kind} content can't be read ({detail}).") from error
     if not document.pages:
         raise BadFile(f"{name} is empty: it holds no pages.")
-    return document
+    return replace(document, pages=tuple(_storable(page) for page in document.pages))
+
+
+def _storable(page: Page) -> Page:
+    """The page without lone surrogates: broken files hold them, and no database takes them."""
+    if page.text.isascii():
+        return page
+    return replace(page, text=page.text.encode("utf-8", "replace").decode("utf-8"))

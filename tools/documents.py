@@ -102,16 +102,30 @@ def markdown_row(cells: Sequence[str]) -> str:
 def paginate(blocks: Sequence[str], limit: int = PAGE_CHARACTERS) -> list[str]:
     """Pages of at most ``limit`` characters, broken between blocks, or between lines of a long one.
 
-    A single line longer than the limit stays whole: a row cut in two would lose its label.
+    A line longer than the limit stays whole, since a row cut in two would lose its label; only
+    one of several pages' length is broken, at a space if there is one.
     """
     pages: list[list[str]] = [[]]
     size = 0
     for block in blocks:
-        pieces = [block] if len(block) <= limit else block.split("\n")
-        for piece in pieces:
+        lines = [block] if len(block) <= limit else block.split("\n")
+        for piece in (part for line in lines for part in _broken(line, limit)):
             if size and size + len(piece) > limit:
                 pages.append([])
                 size = 0
             pages[-1].append(piece)
             size += len(piece) + 1
     return ["\n".join(page) for page in pages if page]
+
+
+def _broken(line: str, limit: int) -> list[str]:
+    if len(line) <= 3 * limit:
+        return [line]
+    parts = []
+    start = 0
+    while len(line) - start > limit:
+        space = line.rfind(" ", start + limit // 2, start + limit)
+        end = space if space > 0 else start + limit
+        parts.append(line[start:end])
+        start = end
+    return [*parts, line[start:]]

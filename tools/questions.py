@@ -37,12 +37,14 @@ def parse(query: str) -> Question:
     taken = [False] * len(tokens)
     groups: dict[str, float] = {}
     statements: dict[str, float] = {}
+    elsewhere = False
     for concept, phrase in _BY_LENGTH:
         for at in _places(stems, phrase):
             if all(taken[at : at + len(phrase)]):
                 continue
             for index in range(at, at + len(phrase)):
                 taken[index] = True
+            elsewhere = elsewhere or concept.elsewhere
             named = not concept.groups
             for kind in concept.statement:
                 statements[kind] = max(statements.get(kind, 0.0), 1.0 if named else 0.7)
@@ -54,6 +56,8 @@ def parse(query: str) -> Question:
     # A question that names its statements means those, whatever else its words stand for.
     if any(weight == 1.0 for weight in statements.values()):
         statements = {k: w if w == 1.0 else w * 0.5 for k, w in statements.items()}
+    elif elsewhere:
+        statements = {k: w * 0.4 for k, w in statements.items()}
     left = [
         None if used or _says_nothing(token) else token
         for token, used in zip(tokens, taken, strict=True)

@@ -56,6 +56,24 @@ def test_the_company_named_is_preferred(collection: Collection) -> None:
         assert hits[0].score >= hits[1].score
 
 
+def test_first_pages_tell_the_company_where_names_dont(tmp_path: Path) -> None:
+    (tmp_path / "1.pdf").write_bytes(pdf(PAGES))
+    other = [[line.replace("Halden", "Orrin") for line in page] for page in PAGES]
+    (tmp_path / "2.pdf").write_bytes(pdf(other))
+    collection = Library(tmp_path / "home").collect([tmp_path / "1.pdf", tmp_path / "2.pdf"])
+    assert collection.search("What was the net income of Halden?")[0].file == "1.pdf"
+    assert collection.search("What was the net income of Orrin?")[0].file == "2.pdf"
+
+
+def test_the_year_asked_for_is_preferred(tmp_path: Path) -> None:
+    for year in (2023, 2024, 2025):
+        (tmp_path / f"halden_{year}.pdf").write_bytes(pdf(PAGES))
+        (tmp_path / f"halden_{year}.pdf").open("ab").write(b"%" + str(year).encode())
+    collection = Library(tmp_path / "home").collect(sorted(tmp_path.glob("*.pdf")))
+    for year in (2023, 2024, 2025):
+        assert collection.search(f"Halden FY{year} capex")[0].file == f"halden_{year}.pdf"
+
+
 def test_no_match_is_an_empty_list(collection: Collection) -> None:
     assert collection.search("zygomorphic") == []
     assert collection.search("") == []

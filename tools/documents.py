@@ -62,6 +62,17 @@ class Document:
             "pages": [_page_json(page) for page in self.pages if only in (None, page.number)],
         }
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Document:
+        """The document that `to_json` gave."""
+        return cls(
+            file=value["file"],
+            kind=value["kind"],
+            pages=tuple(_page(page) for page in value["pages"]),
+            metadata=value["metadata"],
+            warnings=tuple(value["warnings"]),
+        )
+
     def to_markdown(self, only: int | None = None) -> str:
         """Compact Markdown: a line for the file, then each page under its number."""
         count = len(self.pages)
@@ -91,6 +102,23 @@ def _page_json(page: Page) -> dict[str, Any]:
         ],
         "warnings": list(page.warnings),
     }
+
+
+def _page(value: dict[str, Any]) -> Page:
+    return Page(
+        number=value["number"],
+        text=value["text"],
+        tables=tuple(
+            Table(tuple(tuple(row) for row in table["rows"]), table["title"])
+            for table in value["tables"]
+        ),
+        pictures=tuple(
+            PagePicture(picture["name"], tuple(picture["box"]) if picture["box"] else None)
+            for picture in value["pictures"]
+        ),
+        warnings=tuple(value["warnings"]),
+        title=value["title"],
+    )
 
 
 def markdown_row(cells: Sequence[str]) -> str:

@@ -1,5 +1,7 @@
 import contextlib
 import io
+import struct
+import time
 import zipfile
 
 import pytest
@@ -7,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deskwork.tools.errors import BadFile
-from deskwork.tools.readers import read_bytes
+from deskwork.tools.readers import Source, read_bytes
+from deskwork.tools.readers.apart import read_apart
 from tests.tools.made import docx, pdf, xlsx
 
 GOOD = {
@@ -17,14 +20,8 @@ GOOD = {
     "a.csv": b"name,value\nNet sales,842.6\n",
     "a.html": b"<html><body><table><tr><td>a</td><td>b</td></tr></table></body></html>",
 }
-HEADS = (
-    b"",
-    b"%PDF-1.4\n",
-    b"PK\x03\x04",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-    b"<html>",
-    b"\xff\xfe",
-)
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+HEADS = (b"", b"%PDF-1.4\n", b"PK\x03\x04", OLE, b"<html>", b"\xff\xfe")
 
 
 @settings(max_examples=150, deadline=3000, suppress_health_check=[HealthCheck.too_slow])
@@ -69,6 +66,26 @@ def test_entities_of_a_docx_are_not_expanded() -> None:
             new.writestr(part, body if part == "word/document.xml" else old.read(part))
     with pytest.raises(BadFile):
         read_bytes(buffer.getvalue(), "entities.docx")
+
+
+def looping_xls() -> bytes:
+    """An XLS whose chain of sectors leads back to itself: its library would follow it for ever."""
+    sector, free = 512, 0xFFFFFFFF
+    header = bytearray(sector)
+    header[:8] = OLE
+    struct.pack_into("<HHHHH", header, 24, 0x3E, 3, 0xFFFE, 9, 6)
+    struct.pack_into("<IIIIIIIII", header, 44, 1, 1, 0, 4096, 0xFFFFFFFE, 0, 0xFFFFFFFE, 0, 0)
+    struct.pack_into("<109I", header, 76, *([0] + [free] * 108))
+    table = struct.pack("<128I", 0xFFFFFFFD, 1, *[free] * 126)  # sector 1 is followed by sector 1
+    root = "Workbook".encode("utf-16-le").ljust(sector, b"\0")
+    return bytes(header) + table + root
+
+
+def test_a_file_that_would_be_read_for_ever_is_given_up() -> None:
+    started = time.monotonic()
+    with pytest.raises(BadFile, match=r"loop\.xls is broken"):
+        read_apart(Source("loop.xls", "xls", looping_xls()), seconds=4)
+    assert time.monotonic() - started < 20
 
 
 def test_deep_html_ends() -> None:

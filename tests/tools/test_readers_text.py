@@ -1,5 +1,6 @@
 import pytest
 
+from deskwork.tools.documents import Document
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers import read_bytes
 from tests.tools.made import pdf
@@ -46,6 +47,12 @@ def test_html_keeps_text_and_rows_and_drops_what_is_not_shown() -> None:
 def test_text_of_white_space_is_empty() -> None:
     with pytest.raises(BadFile, match="is empty"):
         read_bytes(b" \n\t\n", "blank.txt")
+
+
+def test_a_document_comes_back_from_its_json() -> None:
+    for data, name in ((b"a,b\n1,2\n", "t.csv"), (pdf([["Text"], []]), "t.pdf")):
+        document = read_bytes(data, name)
+        assert Document.from_json(document.to_json()) == document
 
 
 def test_json_has_the_shape_of_the_contract() -> None:

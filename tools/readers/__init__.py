@@ -30,6 +30,9 @@ READERS = {
     "html": "web",
 }
 
+# Kinds whose library can hang on a damaged file, out of Python's reach: read in another process.
+APART = frozenset({"xls"})
+
 
 @dataclass(frozen=True)
 class Source:
@@ -64,9 +67,8 @@ def read_bytes(data: bytes, name: str, *, password: str | None = None) -> Docume
             f"{name} is of no kind that can be read.",
             "Readable kinds: PDF, DOCX, XLSX, XLS, CSV, text, Markdown, HTML.",
         )
-    reader = importlib.import_module(f"{__name__}.{READERS[kind]}")
     try:
-        document: Document = reader.read(Source(name, kind, data, password))
+        document = _read(Source(name, kind, data, password))
     except BadFile:
         raise
     except Exception as error:
@@ -75,6 +77,16 @@ def read_bytes(data: bytes, name: str, *, password: str | None = None) -> Docume
     if not document.pages:
         raise BadFile(f"{name} is empty: it holds no pages.")
     return replace(document, pages=tuple(_storable(page) for page in document.pages))
+
+
+def _read(source: Source) -> Document:
+    if source.kind in APART:
+        from deskwork.tools.readers.apart import read_apart
+
+        return read_apart(source)
+    reader = importlib.import_module(f"{__name__}.{READERS[source.kind]}")
+    document: Document = reader.read(source)
+    return document
 
 
 def _storable(page: Page) -> Page:

@@ -20,6 +20,7 @@ from deskwork.tools.errors import StorageError
 from deskwork.tools.readers import VERSION
 from deskwork.tools.statements import traits
 
+# Raised when the tables change, or what `statements` judges of a page.
 SCHEMA_VERSION = 1
 # A page's row id is its document's id times this, plus its number.
 PAGES_PER_DOCUMENT = 1 << 20

@@ -30,6 +30,8 @@ _SERVER = {
     # By default each event is a transaction of its own: 50 ms CPU a task instead of 8 to 14.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
+    # A batch that isn't full waits so many seconds; the default of 5 is long for a watcher.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_READ_BATCH_SIZE": "50",
     # A busy machine answers late; an error would cost a retry on top.

@@ -11,12 +11,16 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from deskwork.tools.errors import ToolError
+
+if TYPE_CHECKING:
+    # For the type alone: the collection makes `Evidence`, which is defined here.
+    from deskwork.tools.collection import Collection
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,18 @@ class Desk(Protocol):
     """What a tool may reach: the documents of the job, and the evidence it has so far."""
 
     @property
-    def collection(self) -> Any:
-        """The documents of the job, a `deskwork.tools.library.Collection`."""
+    def collection(self) -> Collection:
+        """The documents of the job."""
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
+
+    def stored(self, name: str) -> bytes:
+        """A result that was too long for the history, by its name. Raises `NotFound`."""
+
+
+class WrongArguments(ToolError):
+    """The arguments of a call don't fit the tool's parameters."""
 
 
 class _Schema(GenerateJsonSchema):
@@ -88,14 +99,14 @@ class Tool:
     async def run(self, arguments: dict[str, Any], desk: Desk) -> ToolResult:
         """Validate the arguments and run the function (in a thread unless it is a coroutine).
 
-        Raises `ToolError` with a sentence for the model when the arguments don't fit.
+        Raises `WrongArguments` with a sentence for the model when the arguments don't fit.
         """
         import asyncio
 
         try:
             checked = self.arguments.model_validate(arguments)
         except ValidationError as error:
-            raise ToolError(f"Wrong arguments for {self.name}: {_problems(error)}.") from None
+            raise WrongArguments(f"Wrong arguments for {self.name}: {_problems(error)}.") from None
         values = {name: getattr(checked, name) for name in type(checked).model_fields}
         if self.desk_parameter:
             values[self.desk_parameter] = desk

@@ -1,0 +1,233 @@
+"""A job's documents: search them, read a page, look at it, and check a quote against it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deskwork.tools import quotes
+from deskwork.tools.errors import BadFile, NotFound, ToolError
+from deskwork.tools.library_store import PAGES_PER_DOCUMENT, LibraryStore
+from deskwork.tools.ranking import Ranked, rank
+from deskwork.tools.snippets import snippet
+from deskwork.tools.tool import Evidence
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One input file. ``state`` is "ready", or "failed" with the ``reason`` as a sentence."""
+
+    name: str
+    path: Path
+    sha256: str
+    kind: str
+    pages: int
+    state: str
+    reason: str = ""
+    document: int = 0
+
+    @classmethod
+    def ready(cls, name: str, path: Path, sha256: str, stored: tuple[int, str, int]) -> SourceFile:
+        """An entry for a stored document (its id, kind and number of pages)."""
+        return cls(name, path, sha256, stored[1], stored[2], "ready", document=stored[0])
+
+    @classmethod
+    def failed(cls, name: str, path: Path, sha256: str, reason: str) -> SourceFile:
+        """An entry for a file that can't be read."""
+        return cls(name, path, sha256, "", 0, "failed", reason)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A page that a search found. ``score`` falls from hit to hit; it has no unit."""
+
+    file: str
+    page: int
+    score: float
+    snippet: str
+
+
+@dataclass(frozen=True)
+class StoredPage:
+    """A page as it is stored; ``pages`` is how many the file has."""
+
+    file: str
+    number: int
+    pages: int
+    title: str
+    text: str
+    warnings: tuple[str, ...]
+    sha256: str
+
+
+class Collection:
+    """The files of a job, in the order given. Nothing here changes after it was collected."""
+
+    def __init__(self, store: LibraryStore, files: Sequence[SourceFile]) -> None:
+        self._store = store
+        self.files = tuple(files)
+        self._by_name = {file.name: file for file in self.files}
+
+    def fingerprint(self) -> list[tuple[str, str]]:
+        """Name and SHA-256 of every file; the hash is "" where a file couldn't be opened."""
+        return [(file.name, file.sha256) for file in self.files]
+
+    def file(self, name: str) -> SourceFile:
+        """The entry under this name, or under a name that ends in it if that is the only one.
+
+        Raises `NotFound` with the names there are, and `ToolError` for a file that failed.
+        """
+        found = self._by_name.get(name)
+        if found is None:
+            wanted = "/" + name.lower().strip("/")
+            close = [file for file in self.files if ("/" + file.name.lower()).endswith(wanted)]
+            if len(close) != 1:
+                raise NotFound(f"There is no file {name!r} here.", self._names())
+            found = close[0]
+        if found.state == "failed":
+            raise ToolError(f"{found.name} can't be read. {found.reason}")
+        return found
+
+    def _names(self) -> str:
+        names = [file.name for file in self.files[:30]]
+        more = len(self.files) - len(names)
+        return "Files: " + ", ".join(names) + (f" and {more} more." if more else ".")
+
+    def search(self, query: str, top: int = 8, file: str | None = None) -> list[Hit]:
+        """The pages that answer the query best, best first; of one file if it is named."""
+        ready = [self.file(file)] if file else [f for f in self.files if f.state == "ready"]
+        names: dict[int, str] = {}
+        for entry in ready:
+            names.setdefault(entry.document, entry.name)
+        with self._store.connect() as connection:
+            ranked = rank(connection, query, names)[: max(0, top)]
+            return [self._hit(ranked_page, names, query) for ranked_page in ranked]
+
+    def _hit(self, page: Ranked, names: dict[int, str], query: str) -> Hit:
+        document, number = divmod(page.id, PAGES_PER_DOCUMENT)
+        return Hit(names[document], number, round(page.score, 4), snippet(page.text, query))
+
+    def page(self, file: str, number: int) -> StoredPage:
+        """One page's stored text. Raises `NotFound` for a file or page that isn't there."""
+        entry = self.file(file)
+        _check_number(entry, number)
+        with self._store.connect() as connection:
+            row = connection.execute(
+                "SELECT title, text, warnings FROM pages WHERE id = ?",
+                (entry.document * PAGES_PER_DOCUMENT + number,),
+            ).fetchone()
+        if row is None:  # another process read the file again with newer readers
+            raise ToolError(f"{entry.name} was indexed anew meanwhile.", "Start the job again.")
+        return StoredPage(
+            entry.name, number, entry.pages, row[0], row[1], tuple(json.loads(row[2])), entry.sha256
+        )
+
+    def picture(self, file: str, page: int) -> bytes:
+        """The page as PNG bytes, longest side at most 1568 pixels. Only PDF pages have pictures.
+
+        Raises `ToolError` for other kinds and for a file that changed since it was indexed.
+        """
+        entry = self.file(file)
+        _check_number(entry, page)
+        if entry.kind != "pdf":
+            raise ToolError(
+                f"{entry.name} is a {entry.kind} file, whose pages have no picture.",
+                "Use read_document for its text.",
+            )
+        from deskwork.tools.readers import Source, pdf
+
+        try:
+            data = entry.path.read_bytes()
+        except OSError as error:
+            raise ToolError(f"{entry.name} can't be opened: {error.strerror or error}.") from None
+        if hashlib.sha256(data).hexdigest() != entry.sha256:
+            raise ToolError(f"{entry.name} has changed since it was indexed.")
+        try:
+            return pdf.picture(Source(entry.name, entry.kind, data), page)
+        except BadFile as error:
+            raise ToolError(str(error)) from None
+
+    def find_quote(self, file: str, page: int | None, quote: str) -> Evidence:
+        """The place where a quote stands, as evidence in the source's own words.
+
+        With ``page`` the quote must stand there; without, anywhere in the file. Raises
+        `ToolError` when it is too short, stands on another page, or nowhere.
+        """
+        entry = self.file(file)
+        if quotes.too_short(quote):
+            raise ToolError(
+                "The quote is too short to be evidence.",
+                "Quote at least 12 characters, or a passage with a figure.",
+            )
+        if page is not None:
+            text = self.page(entry.name, page).text
+            place = quotes.find(text, quote)
+            if place:
+                return _evidence(entry, page, text, place)
+        elsewhere = self._find_anywhere(entry, quote, skip=page)
+        if elsewhere is None:
+            raise ToolError(*self._not_found(entry, page, quote))
+        number, text, place = elsewhere
+        if page is not None:
+            raise ToolError(
+                f"The quote is not on page {page} of {entry.name}, but on page {number}.",
+                f"Cite it with page {number}.",
+            )
+        return _evidence(entry, number, text, place)
+
+    def _find_anywhere(
+        self, entry: SourceFile, quote: str, skip: int | None
+    ) -> tuple[int, str, quotes.Place] | None:
+        for number, text in self._texts(entry):
+            if number != skip and (place := quotes.find(text, quote)):
+                return number, text, place
+        return None
+
+    def _texts(self, entry: SourceFile) -> list[tuple[int, str]]:
+        first = entry.document * PAGES_PER_DOCUMENT
+        with self._store.connect() as connection:
+            rows = connection.execute(
+                "SELECT id - ?, text FROM pages WHERE id > ? AND id < ? ORDER BY id",
+                (first, first, first + PAGES_PER_DOCUMENT),
+            )
+            return [(number, text) for number, text in rows]
+
+    def _not_found(self, entry: SourceFile, page: int | None, quote: str) -> tuple[str, str]:
+        """The sentence for a quote that stands nowhere, and the passage it may have meant."""
+        texts = self._texts(entry)
+        if page is not None:
+            texts = [(number, text) for number, text in texts if number == page]
+        where = f"on page {page} of {entry.name}" if page else f"in {entry.name}"
+        best_at, best = 0, ""
+        wanted = set(quote.lower().split())
+        for number, text in texts:
+            passage = quotes.closest(text, quote)
+            if len(wanted & set(passage.lower().split())) > len(wanted & set(best.lower().split())):
+                best_at, best = number, passage
+        if not best:
+            return f"The quote is not {where}, and nothing there is like it.", ""
+        return (
+            f"The quote is not {where}. The closest passage is on page {best_at}: “{best}”.",
+            "Quote the source word for word.",
+        )
+
+
+def _check_number(entry: SourceFile, number: int) -> None:
+    if not 1 <= number <= entry.pages:
+        raise NotFound(f"{entry.name} has no page {number}.", f"Its pages are 1 to {entry.pages}.")
+
+
+def _evidence(entry: SourceFile, page: int, text: str, place: quotes.Place) -> Evidence:
+    """The id follows from source, page and folded quote: the same in every job."""
+    key = f"{entry.sha256}\n{page}\n{place.folded}"
+    return Evidence(
+        id="E" + hashlib.sha256(key.encode()).hexdigest()[:8],
+        file=entry.name,
+        page=page,
+        quote=text[place.start : place.end],
+        sha256=entry.sha256,
+        start=place.start,
+    )

@@ -1,0 +1,190 @@
+"""The database behind the library: documents by content hash, their pages, and a full-text index.
+
+A document enters in one transaction, so that a crash leaves all of it or nothing. What is stored
+follows from the files alone; a database of an older schema is therefore emptied and filled anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from deskwork.tools.documents import Document
+from deskwork.tools.errors import StorageError
+from deskwork.tools.readers import VERSION
+from deskwork.tools.statements import traits
+
+SCHEMA_VERSION = 1
+# A page's row id is its document's id times this, plus its number.
+PAGES_PER_DOCUMENT = 1 << 20
+_BUSY_SECONDS = 60.0
+
+_TABLES = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, reader INTEGER NOT NULL,
+    kind TEXT NOT NULL, pages INTEGER NOT NULL, metadata TEXT NOT NULL, warnings TEXT NOT NULL
+);
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, warnings TEXT NOT NULL,
+    income REAL NOT NULL, balance REAL NOT NULL, cash REAL NOT NULL, figures REAL NOT NULL
+);
+CREATE VIRTUAL TABLE page_words USING fts5(
+    text, content='pages', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, sha256 TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+class LibraryStore:
+    """``library.db`` in a folder. Every use opens its own connection: threads share none."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / "library.db"
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"The folder {home} can't be made: {error.strerror}.") from None
+        with self.connect() as connection:
+            self._prepare(connection)
+
+    @contextmanager
+    def connect(self) -> Iterator[sqlite3.Connection]:
+        """A connection in autocommit mode. Raises `StorageError` for the database's failures."""
+        try:
+            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+            try:
+                # The index can be built again from the files; losing the last commit is harmless.
+                connection.execute("PRAGMA synchronous = NORMAL")
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.DatabaseError as error:
+            raise StorageError(
+                f"The library {self.path} can't be used: {error}.",
+                "Free some space or mend its rights; it can be deleted, it is built again.",
+            ) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction: committed at the end, rolled back on any error."""
+        with self.connect() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        version = _version(connection)
+        if version == SCHEMA_VERSION:
+            return
+        if version > SCHEMA_VERSION:
+            raise StorageError(
+                f"The library {self.path} was made by a newer Deskwork (schema {version}).",
+                "Update Deskwork, or set another DESKWORK_HOME.",
+            )
+        _use_wal(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        if _version(connection) != SCHEMA_VERSION:  # another process may have been first
+            for table in ("page_words", "documents", "pages", "files"):
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
+            for statement in _TABLES.strip().split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+
+    def known_hash(
+        self, connection: sqlite3.Connection, path: str, size: int, mtime_ns: int
+    ) -> str | None:
+        """The hash of a file that hasn't changed since it was last hashed, as far as stat tells."""
+        row = connection.execute(
+            "SELECT sha256 FROM files WHERE path = ? AND size = ? AND mtime_ns = ?",
+            (path, size, mtime_ns),
+        ).fetchone()
+        return row[0] if row else None
+
+    def remember_hash(self, path: str, size: int, mtime_ns: int, sha256: str) -> None:
+        """Keep a file's hash under its absolute path, size and time of change."""
+        with self.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (path, size, mtime_ns, sha256)
+            )
+
+    def document(self, connection: sqlite3.Connection, sha256: str) -> tuple[int, str, int] | None:
+        """Id, kind and number of pages of a stored document that the present readers read."""
+        row = connection.execute(
+            "SELECT id, kind, pages FROM documents WHERE sha256 = ? AND reader = ?",
+            (sha256, VERSION),
+        ).fetchone()
+        return (row[0], row[1], row[2]) if row else None
+
+    def add(self, sha256: str, document: Document) -> None:
+        """Store a document with all its pages, or leave the one that is there already."""
+        # Judged before the transaction: other writers wait for nothing but the inserts.
+        judged = [astuple(traits(page.text)) for page in document.pages]
+        with self.writing() as connection:
+            if self.document(connection, sha256):
+                return
+            _remove(connection, sha256)
+            cursor = connection.execute(
+                "INSERT INTO documents (sha256, reader, kind, pages, metadata, warnings)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    sha256,
+                    VERSION,
+                    document.kind,
+                    len(document.pages),
+                    json.dumps(document.metadata, ensure_ascii=False, default=str),
+                    json.dumps(document.warnings, ensure_ascii=False),
+                ),
+            )
+            first = int(cursor.lastrowid or 0) * PAGES_PER_DOCUMENT
+            rows: list[tuple[Any, ...]] = [
+                (first + page.number, page.title, page.text, json.dumps(page.warnings), *judge)
+                for page, judge in zip(document.pages, judged, strict=True)
+            ]
+            connection.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany(
+                "INSERT INTO page_words (rowid, text) VALUES (?, ?)",
+                [(row[0], row[2]) for row in rows],
+            )
+
+
+def _remove(connection: sqlite3.Connection, sha256: str) -> None:
+    row = connection.execute("SELECT id FROM documents WHERE sha256 = ?", (sha256,)).fetchone()
+    if row is None:
+        return
+    span = (row[0] * PAGES_PER_DOCUMENT, (row[0] + 1) * PAGES_PER_DOCUMENT)
+    connection.execute(
+        "INSERT INTO page_words (page_words, rowid, text)"
+        " SELECT 'delete', id, text FROM pages WHERE id > ? AND id < ?",
+        span,
+    )
+    connection.execute("DELETE FROM pages WHERE id > ? AND id < ?", span)
+    connection.execute("DELETE FROM documents WHERE id = ?", (row[0],))
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL. SQLite doesn't wait for a lock here, so two processes must take turns."""
+    for attempt in range(100):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if attempt == 99:
+                raise
+            time.sleep(0.05)

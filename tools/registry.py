@@ -1,0 +1,50 @@
+"""The tools there are, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from deskwork.tools.calculation import calculate
+from deskwork.tools.errors import NotFound
+from deskwork.tools.reading import (
+    cite,
+    list_documents,
+    look_at_page,
+    read_document,
+    search_documents,
+)
+from deskwork.tools.tool import Tool
+
+_TOOLS = (list_documents, search_documents, read_document, look_at_page, cite, calculate)
+
+
+class Registry(Mapping[str, Tool]):
+    """Tools under their names, in a fixed order. A wrong name is `NotFound` and told the others."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    def __getitem__(self, name: str) -> Tool:
+        try:
+            return self._tools[name]
+        except KeyError:
+            names = ", ".join(self._tools)
+            raise NotFound(f"There is no tool {name!r}.", f"Tools: {names}.") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def select(self, names: Iterable[str]) -> Registry:
+        """Only the tools named, in the order named. Raises `NotFound` for a wrong name."""
+        return Registry(self[name] for name in names)
+
+
+def default_tools() -> Registry:
+    """Every built-in tool."""
+    return Registry(_TOOLS)

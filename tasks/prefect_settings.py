@@ -49,8 +49,9 @@ _CLIENT = {
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
     "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",
+    # Each of the client's 5 retries waits twice as long as the one before: with more, a job would
+    # hang for minutes at every call to a server that is gone.
     "PREFECT_API_REQUEST_TIMEOUT": "120",
-    "PREFECT_CLIENT_MAX_RETRIES": "10",
     # The starter has compared the versions already.
     "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
     # A new run starts within seconds instead of ten.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from deskwork.tasks import machine
 from deskwork.tasks.processes import Process, bearing, until
+from deskwork.tasks.worker_host import repeat
 
 pytestmark = pytest.mark.xdist_group("machine")
 
@@ -142,7 +144,7 @@ def test_a_plain_call_s_run_has_a_deployment_and_is_resumed_after_a_kill(
     )
 
 
-def test_up_again_changes_nothing_and_replaces_a_dead_worker(desk: Machine) -> None:
+def test_up_again_changes_nothing_and_replaces_what_is_dead(desk: Machine, tmp_path: Path) -> None:
     before = machine.status(desk.home)
     assert before["worker"] == "running"
     assert before["deployments"] == ["count/deskwork", "plain/deskwork"]
@@ -152,11 +154,57 @@ def test_up_again_changes_nothing_and_replaces_a_dead_worker(desk: Machine) -> N
     assert json.loads(record.read_text()) == worker
     assert machine.status(desk.home) == before
 
+    # A worker waits for a server that is away, and goes on with the next one.
+    os.kill(before["server"]["pid"], signal.SIGKILL)
+    desk.call("up")
+    assert json.loads(record.read_text()) == worker
+    assert machine.status(desk.home)["api"] == before["api"]
+    deployment = desk.get("/deployments/name/count/deskwork")
+    body = {"parameters": {"request": {"folder": str(tmp_path)}}}
+    run = desk.post(f"/deployments/{deployment['id']}/create_flow_run", body)
+    eventually(lambda: desk.state_of(run["id"]) == "COMPLETED")
+
     os.kill(worker["pid"], signal.SIGKILL)
     assert machine.status(desk.home)["worker"] == "stopped"
     desk.call("up")
     assert machine.status(desk.home)["worker"] == "running"
     assert json.loads(record.read_text())["pid"] != worker["pid"]
+
+
+async def test_a_worker_s_loop_outlasts_any_outage(capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[int] = []
+
+    async def call() -> None:
+        calls.append(len(calls))
+        if len(calls) in (2, 3, 4, 6):
+            raise httpx.ConnectError("refused")
+        if len(calls) == 7:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await repeat(call, 0.001)
+    assert len(calls) == 7
+    assert capsys.readouterr().out.count("waiting for it") == 2  # once for each outage
+
+
+def test_the_deployment_file_does_the_same_and_its_schedule_is_off(desk: Machine) -> None:
+    api = machine.status(desk.home)["api"]
+    file = ROOT / "deployments" / "prefect.yaml"
+    argv = [Path(sys.executable).parent / "prefect", "--no-prompt", "deploy", "--all"]
+    result = subprocess.run(
+        [*map(str, argv), "--prefect-file", str(file)],
+        env={**desk.env, "PREFECT_API_URL": api, "PREFECT_HOME": str(desk.home / "prefect")},
+        cwd=desk.home,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    ask, research = (desk.get(f"/deployments/name/{name}/deskwork") for name in ("ask", "research"))
+    assert ask["entrypoint"] == "deskwork.flows.agent.ask_flow"
+    assert research["entrypoint"] == "deskwork.flows.investigation.research_flow"
+    assert [schedule["active"] for schedule in research["schedules"]] == [False]
+    assert ask["work_pool_name"] == research["work_pool_name"] == "deskwork"
+    assert "request" in ask["parameter_openapi_schema"]["properties"]
 
 
 def test_down_leaves_no_process_even_when_half_is_gone(desk: Machine, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ print([logging.getLevelName(handler.level) for handler in logging.getLogger().ha
     env = os.environ | settings
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert result.stdout.splitlines() == [
-        f"{tmp_path}/prefect http://127.0.0.1:14200/api 120.0 10",
+        f"{tmp_path}/prefect http://127.0.0.1:14200/api 120.0 5",
         "False False True",
         "False False 2.0",
         "100 100",
@@ -61,9 +61,9 @@ print([logging.getLevelName(handler.level) for handler in logging.getLogger().ha
 
 
 def test_what_the_user_has_set_wins_except_for_where_our_server_is() -> None:
-    env = {"PREFECT_CLIENT_MAX_RETRIES": "1", "PREFECT_API_URL": "x", "PREFECT_HOME": "mine"}
+    env = {"PREFECT_API_REQUEST_TIMEOUT": "1", "PREFECT_API_URL": "x", "PREFECT_HOME": "mine"}
     settings = client_settings(OWN, env)
-    assert settings["PREFECT_CLIENT_MAX_RETRIES"] == "1"
+    assert settings["PREFECT_API_REQUEST_TIMEOUT"] == "1"
     assert settings["PREFECT_API_URL"] == OWN.api_url
     assert settings["PREFECT_HOME"] == "/desk/prefect"
 

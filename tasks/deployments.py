@@ -11,6 +11,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -87,15 +88,21 @@ async def attach_run(
     return run
 
 
-async def close_orphans(client: PrefectClient, flow_run_id: UUID) -> int:
+async def close_orphans(
+    client: PrefectClient, flow_run_id: UUID, before: datetime | None = None
+) -> int:
     """Mark as crashed what a killed run left running; how many task runs that were.
 
     Only whoever holds the job may call this: nothing else knows that nobody runs them any more.
+    The server records task runs a second or two late, so what began just before the kill may be
+    missed at once: call it again at the end of the resumed run with ``before``, the time of the
+    resume, which spares the run's own tasks.
     """
     from prefect.client.schemas.filters import (
         FlowRunFilter,
         FlowRunFilterId,
         TaskRunFilter,
+        TaskRunFilterStartTime,
         TaskRunFilterState,
         TaskRunFilterStateType,
     )
@@ -107,7 +114,10 @@ async def close_orphans(client: PrefectClient, flow_run_id: UUID) -> int:
     while True:
         page = await client.read_task_runs(
             flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[flow_run_id])),
-            task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=states)),
+            task_run_filter=TaskRunFilter(
+                state=TaskRunFilterState(type=states),
+                start_time=TaskRunFilterStartTime.model_validate({"before_": before}),
+            ),
             limit=200,
         )
         left = [run for run in page if run.id not in closed]

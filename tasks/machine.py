@@ -24,6 +24,7 @@ from deskwork.tasks.prefect_server import (
 from deskwork.tasks.prefect_settings import Folder, ServerInfo, client_settings
 from deskwork.tasks.processes import Process, bearing, launch, until
 from deskwork.tasks.server_record import read_json, write_json
+from deskwork.tasks.worker_host import STARTED
 
 if TYPE_CHECKING:
     from prefect import Flow
@@ -109,6 +110,8 @@ def _ensure_worker(folder: Folder, info: ServerInfo, policy: ServerPolicy, limit
     _stop_worker(folder, policy)
     folder.worker_log.unlink(missing_ok=True)
     env = {**os.environ, **client_settings(info), MARK: str(folder.root)}
+    # Nobody looks on: a run may wait two minutes for a server that is away, instead of one.
+    env["PREFECT_CLIENT_MAX_RETRIES"] = "6"
     # Its console is its log.
     env["PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"] = "WARNING"
     argv = [sys.executable, "-m", "deskwork.tasks.worker_host", "--limit", str(limit)]
@@ -116,7 +119,7 @@ def _ensure_worker(folder: Folder, info: ServerInfo, policy: ServerPolicy, limit
     process = Process.of(child.pid)
     if process is not None:
         write_json(folder.worker, {**process.record(), **wanted})
-    if not until(lambda: "started!" in _text(folder.worker_log) or child.poll() is not None, 120):
+    if not until(lambda: STARTED in _text(folder.worker_log) or child.poll() is not None, 120):
         raise ServerDown("The worker doesn't start.", f"Its log is {folder.worker_log}.")
     if child.poll() is not None:
         last = _text(folder.worker_log).strip().rpartition("\n")[2]

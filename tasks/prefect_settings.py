@@ -30,6 +30,8 @@ _SERVER = {
     # By default each event is a transaction of its own: 50 ms CPU a task instead of 8 to 14.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
+    # A batch that isn't full waits so many seconds; the default of 5 is long for a watcher.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_READ_BATCH_SIZE": "50",
     # A busy machine answers late; an error would cost a retry on top.
@@ -47,8 +49,9 @@ _CLIENT = {
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
     "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",
+    # Each of the client's 5 retries waits twice as long as the one before: with more, a job would
+    # hang for minutes at every call to a server that is gone.
     "PREFECT_API_REQUEST_TIMEOUT": "120",
-    "PREFECT_CLIENT_MAX_RETRIES": "10",
     # The starter has compared the versions already.
     "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
     # A new run starts within seconds instead of ten.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,10 +17,12 @@ import pytest
 
 from deskwork.tasks import machine
 from deskwork.tasks.processes import Process, bearing, until
+from deskwork.tasks.worker_host import repeat
 
-pytestmark = pytest.mark.xdist_group("prefect")
+pytestmark = pytest.mark.xdist_group("machine")
 
 ROOT = Path(__file__).parents[2]
+OURS = ("run ", "Starting the local Prefect server")
 LIMIT = 90.0  # seconds for what takes two when nothing else runs
 
 
@@ -39,9 +42,11 @@ class Machine:
         return subprocess.Popen(argv, env=self.env, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
 
     def call(self, *arguments: str | Path) -> Any:
+        """A command's result; nothing but its own lines may have been printed."""
         process = self.start(*arguments)
         output, errors = process.communicate(timeout=240)
         assert process.returncode == 0, errors
+        assert [line for line in errors.splitlines() if not line.startswith(OURS)] == []
         return json.loads(output)
 
     def post(self, path: str, body: Any) -> Any:
@@ -55,6 +60,10 @@ class Machine:
 
     def state_of(self, run_id: str) -> str:
         return str(self.get(f"/flow_runs/{run_id}")["state"]["type"])
+
+    def states_of_tasks(self, which: Any) -> list[str]:
+        states = [run["state"]["type"] for run in self.post("/task_runs/filter", which)]
+        return sorted(states, key=["COMPLETED", "RUNNING", "PENDING", "CRASHED", "FAILED"].index)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +93,7 @@ def test_a_worker_s_run_is_killed_then_crashed_then_retried_to_its_end(
 
     eventually((tmp_path / "pid").exists)
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-    eventually(lambda: desk.state_of(run["id"]) == "CRASHED")
+    assert until(lambda: desk.state_of(run["id"]) == "CRASHED", 30, every=0.2)
 
     (tmp_path / "go").touch()
     assert desk.call("retry", run["id"]) == "scheduled"
@@ -115,6 +124,9 @@ def test_a_plain_call_s_run_has_a_deployment_and_is_resumed_after_a_kill(
     assert runs[0]["deployment_id"]
     # No worker has taken it up as well: the only process that waits is the command itself.
     assert int((folder / "pid").read_text()) == process.pid
+    # The server records task runs a little late.
+    tasks = {"flow_runs": {"id": {"any_": [runs[0]["id"]]}}}
+    eventually(lambda: desk.states_of_tasks(tasks) == ["COMPLETED", "RUNNING"])
     process.kill()
     process.communicate()
 
@@ -132,7 +144,7 @@ def test_a_plain_call_s_run_has_a_deployment_and_is_resumed_after_a_kill(
     )
 
 
-def test_up_again_changes_nothing_and_replaces_a_dead_worker(desk: Machine) -> None:
+def test_up_again_changes_nothing_and_replaces_what_is_dead(desk: Machine, tmp_path: Path) -> None:
     before = machine.status(desk.home)
     assert before["worker"] == "running"
     assert before["deployments"] == ["count/deskwork", "plain/deskwork"]
@@ -142,11 +154,57 @@ def test_up_again_changes_nothing_and_replaces_a_dead_worker(desk: Machine) -> N
     assert json.loads(record.read_text()) == worker
     assert machine.status(desk.home) == before
 
+    # A worker waits for a server that is away, and goes on with the next one.
+    os.kill(before["server"]["pid"], signal.SIGKILL)
+    desk.call("up")
+    assert json.loads(record.read_text()) == worker
+    assert machine.status(desk.home)["api"] == before["api"]
+    deployment = desk.get("/deployments/name/count/deskwork")
+    body = {"parameters": {"request": {"folder": str(tmp_path)}}}
+    run = desk.post(f"/deployments/{deployment['id']}/create_flow_run", body)
+    eventually(lambda: desk.state_of(run["id"]) == "COMPLETED")
+
     os.kill(worker["pid"], signal.SIGKILL)
     assert machine.status(desk.home)["worker"] == "stopped"
     desk.call("up")
     assert machine.status(desk.home)["worker"] == "running"
     assert json.loads(record.read_text())["pid"] != worker["pid"]
+
+
+async def test_a_worker_s_loop_outlasts_any_outage(capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[int] = []
+
+    async def call() -> None:
+        calls.append(len(calls))
+        if len(calls) in (2, 3, 4, 6):
+            raise httpx.ConnectError("refused")
+        if len(calls) == 7:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await repeat(call, 0.001)
+    assert len(calls) == 7
+    assert capsys.readouterr().out.count("waiting for it") == 2  # once for each outage
+
+
+def test_the_deployment_file_does_the_same_and_its_schedule_is_off(desk: Machine) -> None:
+    api = machine.status(desk.home)["api"]
+    file = ROOT / "deployments" / "prefect.yaml"
+    argv = [Path(sys.executable).parent / "prefect", "--no-prompt", "deploy", "--all"]
+    result = subprocess.run(
+        [*map(str, argv), "--prefect-file", str(file)],
+        env={**desk.env, "PREFECT_API_URL": api, "PREFECT_HOME": str(desk.home / "prefect")},
+        cwd=desk.home,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    ask, research = (desk.get(f"/deployments/name/{name}/deskwork") for name in ("ask", "research"))
+    assert ask["entrypoint"] == "deskwork.flows.agent.ask_flow"
+    assert research["entrypoint"] == "deskwork.flows.investigation.research_flow"
+    assert [schedule["active"] for schedule in research["schedules"]] == [False]
+    assert ask["work_pool_name"] == research["work_pool_name"] == "deskwork"
+    assert "request" in ask["parameter_openapi_schema"]["properties"]
 
 
 def test_down_leaves_no_process_even_when_half_is_gone(desk: Machine, tmp_path: Path) -> None:

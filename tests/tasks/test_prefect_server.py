@@ -29,7 +29,7 @@ from deskwork.tasks.processes import Process, until
 from deskwork.tasks.server_record import ServerRecord, read_json, write_json
 from deskwork.tools.errors import StorageError
 
-pytestmark = pytest.mark.xdist_group("prefect")
+pytestmark = pytest.mark.xdist_group("prefect-server")
 
 ROOT = Path(__file__).parents[2]
 

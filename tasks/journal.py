@@ -107,22 +107,22 @@ class Journal:
         return _job(row)
 
     def jobs(
-        self,
-        *,
-        key: str | None = None,
-        parent: str | None = None,
-        flow_run: str | None = None,
-        roots: bool = False,
+        self, *, prefix: str = "", flow_run: str | None = None, roots: bool = False
     ) -> list[Job]:
-        """Jobs, the newest last; those of one key, one parent or one flow run."""
+        """Jobs, the oldest first: those whose id begins so, those of one flow run, or no child."""
         query = sa.select(jobs).order_by(jobs.c.created, jobs.c.id)
-        for column, value in (("key", key), ("parent", parent), ("flow_run", flow_run)):
-            if value is not None:
-                query = query.where(jobs.c[column] == value)
+        if prefix:
+            query = query.where(jobs.c.id >= prefix, jobs.c.id < prefix + "\U0010ffff")
+        if flow_run is not None:
+            query = query.where(jobs.c.flow_run == flow_run)
         if roots:
             query = query.where(jobs.c.parent.is_(None))
         with self.database.read() as connection:
             return [_job(row) for row in connection.execute(query)]
+
+    def children(self, job: str) -> list[Job]:
+        """The child jobs of a job; their ids begin with its own."""
+        return [child for child in self.jobs(prefix=f"{job}.") if child.parent == job]
 
     # Leases
 

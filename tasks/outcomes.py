@@ -58,7 +58,7 @@ def outcome(journal: Journal, job_id: str) -> Outcome:
 def descendants(journal: Journal, job: str) -> list[str]:
     """The ids of a job's child jobs and theirs."""
     found = []
-    for child in journal.jobs(parent=job):
+    for child in journal.children(job):
         found += [child.id, *descendants(journal, child.id)]
     return found
 

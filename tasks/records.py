@@ -41,7 +41,7 @@ def job_record(journal: Journal, blobs: Blobs, job_id: str) -> dict[str, Any]:
     for entry in journal.entries(job_id):
         entries.append(_entry_row(entry, parent))
         parent = entry.digest
-    children = journal.jobs(parent=job_id)
+    children = journal.children(job_id)
     return {
         "job": job.id,
         "flow": job.flow,

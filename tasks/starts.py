@@ -101,7 +101,7 @@ def find_or_create(
         return found
     base = f"{start.flow}-{start.key[:8]}"
     while True:
-        known = journal.jobs(key=start.key)
+        known = [job for job in journal.jobs(prefix=base) if job.key == start.key]
         if known and known[-1].state not in FINISHED:
             _check(journal, known[-1], start, fixed)
             return known[-1]

@@ -39,7 +39,6 @@ async def run_call(
     began = time.monotonic()
     result, outcome = await _result(session, tool, call, decision)
     meta: dict[str, Any] = {
-        "call": call.id,
         "name": call.name,
         "place": place,
         "outcome": outcome,

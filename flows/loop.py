@@ -19,7 +19,7 @@ from deskwork.tasks.model_step import refusal
 from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief, Session
 from deskwork.tasks.states import NeedsReview, OutOfBudget
-from deskwork.tasks.steps import ask_model, run_tool
+from deskwork.tasks.steps import AS_TASKS, Steps
 from deskwork.tools.errors import Stop
 
 NUDGES = 3
@@ -31,7 +31,7 @@ class Budget:
     """The limits that a conversation keeps to, and the sessions whose spend counts against them."""
 
     limits: Limits
-    sessions: Sequence[Session]
+    sessions: list[Session]
 
     def spend(self) -> Spend:
         """What all the sessions used so far."""
@@ -48,6 +48,7 @@ async def run_conversation(
     budgets: Sequence[Budget],
     *,
     title: str = "",
+    steps: Steps = AS_TASKS,
 ) -> str:
     """Lead a conversation to its answer and return that; a finished one costs nothing.
 
@@ -60,7 +61,7 @@ async def run_conversation(
         if conversation.refusal:
             raise refusal(session, conversation.refusal)
         if conversation.open_calls:
-            await _run_calls(session, conversation, prefix)
+            await _run_calls(session, conversation, prefix, steps)
             continue
         await _guard(session, conversation, budgets)
         step = session.history.spend.steps + 1
@@ -71,11 +72,13 @@ async def run_conversation(
             tier=conversation.opening.tier,
             spend=budgets[-1].spend().model_dump(),
         )
-        await ask_model(session, conversation, f"{prefix}step {step}: ask the model")
+        await steps.ask_model(session, conversation, f"{prefix}step {step}: ask the model")
     return answer
 
 
-async def _run_calls(session: Session, conversation: Conversation, prefix: str) -> None:
+async def _run_calls(
+    session: Session, conversation: Conversation, prefix: str, steps: Steps
+) -> None:
     recorded = await tool_step.take_staged(session, conversation)
     step = session.history.spend.steps
     calls = [(p, call) for p, call in conversation.open_calls if p not in recorded]
@@ -83,7 +86,7 @@ async def _run_calls(session: Session, conversation: Conversation, prefix: str) 
     for place, call in calls:
         tell("tool", session.job, f"{prefix}{call.name} {call.arguments[:80]}")
         name = f"{prefix}step {step}: {call.name}"
-        runs.append(run_tool(session, conversation, place, name))
+        runs.append(steps.run_tool(session, conversation, place, name))
     # Every call comes to its end before a failure of one is raised: none is left running.
     for outcome in await asyncio.gather(*runs, return_exceptions=True):
         if isinstance(outcome, BaseException):

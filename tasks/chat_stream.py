@@ -41,6 +41,12 @@ class ChatParser:
             raise BrokenStream(f"The stream held {event.data[:80]!r} where a chunk was due.")
         if chunk.get("error"):
             raise from_stream(chunk["error"], "The endpoint")
+        try:
+            self._take(chunk)
+        except (AttributeError, TypeError, KeyError, ValueError) as error:
+            raise BrokenStream(f"The stream held a malformed chunk: {error!r}.") from None
+
+    def _take(self, chunk: dict[str, Any]) -> None:
         for name in ("id", "model"):
             if isinstance(chunk.get(name), str):
                 self._top[name] = chunk[name]
@@ -148,8 +154,12 @@ def reply_from(data: Any) -> Reply:
     try:
         choice = data["choices"][0]
         message = dict(choice["message"])
-    except (KeyError, IndexError, TypeError):
-        raise BrokenStream("The answer holds no message.") from None
+        return _reply(data, choice, message)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        raise BrokenStream("The answer holds no message of the form due.") from None
+
+
+def _reply(data: dict[str, Any], choice: dict[str, Any], message: dict[str, Any]) -> Reply:
     message.pop("role", None)
     raw_finish = str(choice.get("finish_reason") or "stop")
     calls = tuple(

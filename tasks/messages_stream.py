@@ -112,8 +112,12 @@ def reply_from(data: Any) -> Reply:
     """The reply in a whole message object, streamed or not."""
     try:
         content = [dict(block) for block in data["content"]]
-    except (KeyError, TypeError, ValueError):
-        raise BrokenStream("The answer holds no message.") from None
+        return _reply(data, content)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise BrokenStream("The answer holds no message of the form due.") from None
+
+
+def _reply(data: dict[str, Any], content: list[dict[str, Any]]) -> Reply:
     stop = str(data.get("stop_reason") or "end_turn")
     calls = tuple(
         ToolCall(block.get("id") or "", block.get("name") or "", _arguments(block.get("input")))

@@ -145,8 +145,8 @@ def _message(data: Any, text: str) -> tuple[str, str]:
             return (title.group(1).strip() if title else "an HTML page"), ""
         return text, ""
     inner = data.get("error", data)
-    if isinstance(inner, str):
-        return inner, ""
+    if not isinstance(inner, dict):
+        return str(inner), ""
     message = inner.get("message") or inner.get("detail") or data.get("detail") or ""
     if not isinstance(message, str):
         message = json.dumps(message, ensure_ascii=False)

@@ -5,7 +5,8 @@ runs are what a person sees.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -42,3 +43,17 @@ async def run_tool(session: Session, conversation: Conversation, place: int, nam
     call = conversation.reply.calls[place] if conversation.reply else None
     assert call is not None  # the loop runs only calls it just read from the history
     await tool_step.run_call(session, conversation, place, call)
+
+
+class Steps(NamedTuple):
+    """How the loop runs its steps."""
+
+    ask_model: Callable[[Session, Conversation, str], Awaitable[None]]
+    run_tool: Callable[[Session, Conversation, int, str], Awaitable[None]]
+
+
+AS_TASKS = Steps(ask_model, run_tool)
+"""Each step a Prefect task, under the flow that runs."""
+
+PLAIN = Steps(ask_model.fn, run_tool.fn)
+"""The same steps as plain calls, for tests of the logic that need no server."""

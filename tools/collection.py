@@ -182,8 +182,10 @@ class Collection:
         self, entry: SourceFile, quote: str, skip: int | None
     ) -> tuple[int, str, quotes.Place] | None:
         for number, text in self._texts(entry):
-            if number != skip and (place := quotes.find(text, quote)):
-                return number, text, place
+            if number != skip and quotes.may_hold(text, quote):
+                place = quotes.find(text, quote)
+                if place:
+                    return number, text, place
         return None
 
     def _texts(self, entry: SourceFile) -> list[tuple[int, str]]:

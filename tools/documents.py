@@ -62,6 +62,17 @@ class Document:
             "pages": [_page_json(page) for page in self.pages if only in (None, page.number)],
         }
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Document:
+        """The document that `to_json` gave."""
+        return cls(
+            file=value["file"],
+            kind=value["kind"],
+            pages=tuple(_page(page) for page in value["pages"]),
+            metadata=value["metadata"],
+            warnings=tuple(value["warnings"]),
+        )
+
     def to_markdown(self, only: int | None = None) -> str:
         """Compact Markdown: a line for the file, then each page under its number."""
         count = len(self.pages)
@@ -93,6 +104,23 @@ def _page_json(page: Page) -> dict[str, Any]:
     }
 
 
+def _page(value: dict[str, Any]) -> Page:
+    return Page(
+        number=value["number"],
+        text=value["text"],
+        tables=tuple(
+            Table(tuple(tuple(row) for row in table["rows"]), table["title"])
+            for table in value["tables"]
+        ),
+        pictures=tuple(
+            PagePicture(picture["name"], tuple(picture["box"]) if picture["box"] else None)
+            for picture in value["pictures"]
+        ),
+        warnings=tuple(value["warnings"]),
+        title=value["title"],
+    )
+
+
 def markdown_row(cells: Sequence[str]) -> str:
     """One table row on one line, so that a label and its numbers stay together."""
     flat = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
@@ -102,16 +130,30 @@ def markdown_row(cells: Sequence[str]) -> str:
 def paginate(blocks: Sequence[str], limit: int = PAGE_CHARACTERS) -> list[str]:
     """Pages of at most ``limit`` characters, broken between blocks, or between lines of a long one.
 
-    A single line longer than the limit stays whole: a row cut in two would lose its label.
+    A line longer than the limit stays whole, since a row cut in two would lose its label; only
+    one of several pages' length is broken, at a space if there is one.
     """
     pages: list[list[str]] = [[]]
     size = 0
     for block in blocks:
-        pieces = [block] if len(block) <= limit else block.split("\n")
-        for piece in pieces:
+        lines = [block] if len(block) <= limit else block.split("\n")
+        for piece in (part for line in lines for part in _broken(line, limit)):
             if size and size + len(piece) > limit:
                 pages.append([])
                 size = 0
             pages[-1].append(piece)
             size += len(piece) + 1
     return ["\n".join(page) for page in pages if page]
+
+
+def _broken(line: str, limit: int) -> list[str]:
+    if len(line) <= 3 * limit:
+        return [line]
+    parts = []
+    start = 0
+    while len(line) - start > limit:
+        space = line.rfind(" ", start + limit // 2, start + limit)
+        end = space if space > 0 else start + limit
+        parts.append(line[start:end])
+        start = end
+    return [*parts, line[start:]]

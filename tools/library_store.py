@@ -20,6 +20,7 @@ from deskwork.tools.errors import StorageError
 from deskwork.tools.readers import VERSION
 from deskwork.tools.statements import traits
 
+# Raised when the tables change, or what `statements` judges of a page.
 SCHEMA_VERSION = 1
 # A page's row id is its document's id times this, plus its number.
 PAGES_PER_DOCUMENT = 1 << 20
@@ -34,6 +35,7 @@ CREATE TABLE pages (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, warnings TEXT NOT NULL,
     income REAL NOT NULL, balance REAL NOT NULL, cash REAL NOT NULL, figures REAL NOT NULL
 );
+CREATE INDEX statements ON pages (id, income, balance, cash) WHERE income + balance + cash > 0.2;
 CREATE VIRTUAL TABLE page_words USING fts5(
     text, content='pages', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
 );

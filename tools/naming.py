@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import sqlite3
@@ -18,14 +19,19 @@ def likely_files(
     connection: sqlite3.Connection, query: str, names: dict[int, str]
 ) -> dict[int, float]:
     """For each document id, from 0 to 1, how likely it is meant; all 1 if nothing tells."""
-    leads = {document: _lead(connection, document) for document in names}
+
+    @functools.cache
+    def lead(document: int) -> str:
+        return _lead(connection, document)
+
     asked = years(query)
     found = _in_names(query, names)
     surely = bool(found)
-    found = found or _in_leads(query, leads)
+    found = found or _in_leads(query, {document: lead(document) for document in names})
     scores = {}
     for document, name in names.items():
-        period = 0.6 * _year_match(asked, name, leads[document]) if asked else 0.0
+        told = _years_in_name(name) or (years(lead(document)) if asked else ())
+        period = 0.6 * _year_match(asked, told) if asked else 0.0
         period += 0.3 * _form_match(query, name)
         if surely:
             # Once a company is told, the right year of another company is no help.
@@ -105,21 +111,19 @@ def _shares(where: dict[str, set[int]], documents: Iterable[int]) -> dict[int, f
     }
 
 
-def _year_match(asked: tuple[int, ...], name: str, lead: str) -> float:
-    """1 if the file is of the latest year asked for; less if it is of the next, or another."""
+def _years_in_name(name: str) -> tuple[int, ...]:
+    return tuple(int(year) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", name))
+
+
+def _year_match(asked: tuple[int, ...], told: tuple[int, ...]) -> float:
+    """1 if a file tells the latest year asked for; less if it is of a later year, or tells none."""
     latest = asked[-1]
-    in_name = years(re.sub(r"[_\W]", " ", name)) or tuple(
-        int(year) for year in re.findall(r"(?:19|20)\d\d", name)
-    )
-    found = in_name or years(lead)
-    if not found:
+    if not told:
         return 0.5
-    if latest in found:
+    if latest in told:
         return 1.0
     # A filing shows the two years before its own as well.
-    if any(latest < year <= latest + 2 for year in found):
-        return 0.4
-    return 0.0
+    return 0.4 if any(latest < year <= latest + 2 for year in told) else 0.0
 
 
 def _form_match(query: str, name: str) -> float:

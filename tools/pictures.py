@@ -7,6 +7,7 @@ settings, so that the same bytes in give the same bytes out and stay under one c
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,8 @@ def fit(data: bytes, name: str = "The picture") -> Picture:
     """
     from PIL import Image, UnidentifiedImageError
 
+    # Pillow warns on standard error from 89 million pixels on; here the bound is an error's.
+    warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
     if not data:
         raise BadFile(f"{name} is empty (0 bytes).")
     try:

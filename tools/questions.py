@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from deskwork.tools.vocabulary import CONCEPTS, STOP_WORDS, Concept
 
@@ -27,6 +29,7 @@ class Question:
     years: tuple[int, ...]
 
 
+@functools.lru_cache(maxsize=64)  # a search asks again for each result's snippet
 def parse(query: str) -> Question:
     """Concepts first, longest phrase first; the words they leave are groups of their own."""
     tokens = tokenize(query)
@@ -34,12 +37,14 @@ def parse(query: str) -> Question:
     taken = [False] * len(tokens)
     groups: dict[str, float] = {}
     statements: dict[str, float] = {}
+    elsewhere = False
     for concept, phrase in _BY_LENGTH:
         for at in _places(stems, phrase):
             if all(taken[at : at + len(phrase)]):
                 continue
             for index in range(at, at + len(phrase)):
                 taken[index] = True
+            elsewhere = elsewhere or concept.elsewhere
             named = not concept.groups
             for kind in concept.statement:
                 statements[kind] = max(statements.get(kind, 0.0), 1.0 if named else 0.7)
@@ -51,11 +56,13 @@ def parse(query: str) -> Question:
     # A question that names its statements means those, whatever else its words stand for.
     if any(weight == 1.0 for weight in statements.values()):
         statements = {k: w if w == 1.0 else w * 0.5 for k, w in statements.items()}
+    elif elsewhere:
+        statements = {k: w * 0.4 for k, w in statements.items()}
     left = [
         None if used or _says_nothing(token) else token
         for token, used in zip(tokens, taken, strict=True)
     ]
-    for token, following in zip(left, [*left[1:], None], strict=True):
+    for token, following in pairwise([*left, None]):
         if token:
             groups.setdefault(f'"{token}"', 0.8)
         if token and following and token != following:

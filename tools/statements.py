@@ -21,7 +21,7 @@ _HEADINGS = {
     "balance": re.compile(
         r"balancesheets?|statements?of(consolidated)?financial(position|condition)"
     ),
-    "cash": re.compile(r"statements?of(consolidated)?cash[-]?flows?|cashflowstatements?"),
+    "cash": re.compile(r"statements?of(consolidated)?cashflows?|cashflows?statements?"),
 }
 _ROWS = {
     "income": (
@@ -39,9 +39,9 @@ _ROWS = {
         r"accounts payable|payables",
     ),
     "cash": (
-        r"operating activities",
-        r"investing activities",
-        r"financing activities",
+        r"operating activities|from operations",
+        r"investing activities|(from|in) investing",
+        r"financing activities|(from|in) financing",
         r"(depreciation|amortization)",
         r"(beginning|end) of (the )?(year|period|fiscal)|net (increase|decrease|change)",
     ),
@@ -68,19 +68,20 @@ def traits(text: str) -> Traits:
         return Traits()
     figures = sum(_is_row(line) for line in lines) / len(lines)
     top = re.sub(r"[^a-z]", "", "".join(lines[:8]))
-    heading_lines = [re.sub(r"[^a-z]", "", line) for line in lines[:12]]
+    squeezed = [re.sub(r"[^a-z]", "", line) for line in lines]
+    # A heading is short and stands alone; a sentence that names the statement is not one.
+    headings = [line if len(line) < 70 and "note" not in line else "" for line in squeezed]
+    labels = [line for line in lines if _is_row(line)]
     scores = {}
     for kind in KINDS:
-        labels = [line for line in lines if _is_row(line)]
-        found = sum(
-            any(pattern.search(label) for label in labels) for pattern in _ROW_PATTERNS[kind]
-        ) / len(_ROW_PATTERNS[kind])
-        # A heading is short and stands alone; a sentence that names the statement is not one.
-        alone = any(
-            _HEADINGS[kind].search(line) and len(line) < 70 and "note" not in line
-            for line in heading_lines
-        )
-        heading = 1.0 if alone else 0.5 if _HEADINGS[kind].search(top) else 0.0
+        patterns = _ROW_PATTERNS[kind]
+        found = sum(any(row.search(label) for label in labels) for row in patterns) / len(patterns)
+        at = next((n for n, line in enumerate(headings) if _HEADINGS[kind].search(line)), None)
+        if at is not None:
+            # Short releases print two statements on a page; the second's heading is further down.
+            heading = 1.0 if at < 12 else 0.8 * (found >= 0.6)
+        else:
+            heading = 0.5 if _HEADINGS[kind].search(top) else 0.0
         dense = min(1.0, figures / 0.5)
         scores[kind] = round(dense * (0.55 * heading * (found >= 0.4) + 0.45 * found * found), 3)
     return Traits(figures=round(figures, 3), **scores)

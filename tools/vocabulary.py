@@ -2,7 +2,8 @@
 
 A concept is recognised in a question by one of its ``asked`` phrases. It stands for ``groups`` of
 terms: a page speaks of a group if it has any of the group's terms. ``statement`` names the primary
-statements on which the concept's lines stand. Phrases are compared after stemming, so that one
+statements on which the concept's lines stand; ``elsewhere`` says that an answer is rather in the
+discussion, the notes or a reconciliation. Phrases are compared after stemming, so that one
 form of a word covers the others.
 """
 
@@ -18,6 +19,7 @@ class Concept:
     asked: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...] = ()
     statement: tuple[str, ...] = ()
+    elsewhere: bool = False
 
 
 _SALES = ("revenue", "revenues", "net sales", "total revenues", "net revenues", "sales")
@@ -200,43 +202,89 @@ CONCEPTS: tuple[Concept, ...] = (
     Concept(("shareholders equity", "stockholders equity", "book value"), (_EQUITY,), ("balance",)),
     Concept(("goodwill",), (("goodwill",),), ("balance",)),
     Concept(("retained earnings",), (("retained earnings",),), ("balance",)),
-    # Matters of text: no primary statement.
+    Concept(("deferred revenue", "unearned revenue"), (("deferred revenue", "unearned revenue"),)),
     Concept(
-        ("legal battle", "lawsuit", "litigation", "legal proceeding", "legal matter"),
-        (("legal proceedings", "litigation", "lawsuits", "lawsuit", "contingencies"),),
+        ("capital intensive", "capital intensity"),
+        (_CAPEX, _PPE, ("total assets",)),
+        ("cash", "balance"),
+    ),
+    # Matters of the discussion and the notes.
+    Concept(
+        ("drove", "driven by", "driver", "drive", "why did", "reason", "explain", "due to"),
+        (("due to", "driven by", "primarily", "attributable to", "as a result of", "reflecting"),),
+        elsewhere=True,
     ),
     Concept(
-        ("acquisition", "acquired", "merger", "takeover"),
-        (("acquisition", "acquisitions", "business combination", "acquired"),),
+        ("non gaap", "adjusted", "organic growth", "constant currency"),
+        (("non gaap", "adjusted", "reconciliation", "organic", "constant currency"),),
+        elsewhere=True,
     ),
-    Concept(("divestiture", "spin off", "disposal"), (("divestiture", "spin off", "divested"),)),
     Concept(
-        ("customer concentration", "primary customer", "major customer", "largest customer"),
-        (("customers", "customer"), ("percent of revenues", "significant customer", "government")),
-    ),
-    Concept(("risk", "risk factor"), (("risk factors", "risks", "adversely affect"),)),
-    Concept(
-        ("segment", "product category", "service category", "business line"),
+        ("segment", "product category", "service category", "business line", "division"),
         (("segment", "segments", "reportable segments", "product category"),),
+        elsewhere=True,
     ),
     Concept(
         ("region", "geography", "geographic", "country"),
         (("geographic", "region", "international", "united states"),),
+        elsewhere=True,
+    ),
+    Concept(
+        ("guidance", "outlook", "forecast", "expect"),
+        (("guidance", "outlook", "expect", "forecast"),),
+        elsewhere=True,
+    ),
+    Concept(
+        ("risk", "risk factor"), (("risk factors", "risks", "adversely affect"),), elsewhere=True
+    ),
+    Concept(
+        ("legal battle", "lawsuit", "litigation", "legal proceeding", "legal matter"),
+        (("legal proceedings", "litigation", "lawsuits", "lawsuit", "contingencies"),),
+        elsewhere=True,
+    ),
+    Concept(
+        ("acquisition", "acquired", "merger", "takeover"),
+        (("acquisition", "acquisitions", "business combination", "acquired"),),
+        elsewhere=True,
+    ),
+    Concept(
+        ("divestiture", "spin off", "disposal"),
+        (("divestiture", "spin off", "divested"),),
+        elsewhere=True,
+    ),
+    Concept(
+        ("customer concentration", "primary customer", "major customer", "largest customer"),
+        (("customers", "customer"), ("percent of revenues", "significant customer", "government")),
+        elsewhere=True,
     ),
     Concept(
         ("industry", "main business", "what does", "primarily operate"),
         (("business", "global leader", "overview", "description of business", "company"),),
+        elsewhere=True,
     ),
-    Concept(("guidance", "outlook", "forecast"), (("guidance", "outlook", "expect", "forecast"),)),
     Concept(("employee", "headcount", "workforce"), (("employees", "workforce", "human capital"),)),
     Concept(("restructuring",), (("restructuring", "severance", "workforce reduction"),)),
     Concept(
-        ("registered", "securities registered", "debt securities"),
+        ("lease", "operating lease"), (("operating lease", "right of use", "lease liability"),)
+    ),
+    Concept(
+        ("pension", "retirement plan"),
+        (("pension", "defined benefit", "postretirement", "projected benefit obligation"),),
+    ),
+    Concept(
+        ("fx", "foreign exchange", "exchange rate", "currency"),
+        (("foreign currency", "exchange rates", "foreign exchange", "currency"),),
+    ),
+    Concept(("backlog", "order book"), (("backlog", "remaining performance obligations"),)),
+    Concept(
+        ("securities registered", "debt securities", "national securities exchange"),
         (("registered pursuant to section 12", "name of each exchange", "trading symbol"),),
+        elsewhere=True,
     ),
     Concept(
         ("shareholder vote", "agm", "annual meeting", "shareholder proposal", "nominee"),
         (("annual meeting", "shareholder proposal", "votes", "broker non votes"),),
+        elsewhere=True,
     ),
 )
 

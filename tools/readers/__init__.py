@@ -8,10 +8,10 @@ goes wrong inside a library comes out as one `BadFile` sentence that names the f
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deskwork.tools.documents import Document
+from deskwork.tools.documents import Document, Page
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers.kinds import sniff
 
@@ -29,6 +29,9 @@ READERS = {
     "markdown": "plain",
     "html": "web",
 }
+
+# Kinds whose library can hang on a damaged file, out of Python's reach: read in another process.
+APART = frozenset({"xls"})
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,8 @@ def read_bytes(data: bytes, name: str, *, password: str | None = None) -> Docume
             f"{name} is of no kind that can be read.",
             "Readable kinds: PDF, DOCX, XLSX, XLS, CSV, text, Markdown, HTML.",
         )
-    reader = importlib.import_module(f"{__name__}.{READERS[kind]}")
     try:
-        document: Document = reader.read(Source(name, kind, data, password))
+        document = _read(Source(name, kind, data, password))
     except BadFile:
         raise
     except Exception as error:
@@ -74,4 +76,21 @@ def read_bytes(data: bytes, name: str, *, password: str | None = None) -> Docume
         raise BadFile(f"{name} is broken: its {kind} content can't be read ({detail}).") from error
     if not document.pages:
         raise BadFile(f"{name} is empty: it holds no pages.")
+    return replace(document, pages=tuple(_storable(page) for page in document.pages))
+
+
+def _read(source: Source) -> Document:
+    if source.kind in APART:
+        from deskwork.tools.readers.apart import read_apart
+
+        return read_apart(source)
+    reader = importlib.import_module(f"{__name__}.{READERS[source.kind]}")
+    document: Document = reader.read(source)
     return document
+
+
+def _storable(page: Page) -> Page:
+    """The page without lone surrogates: broken files hold them, and no database takes them."""
+    if page.text.isascii():
+        return page
+    return replace(page, text=page.text.encode("utf-8", "replace").decode("utf-8"))

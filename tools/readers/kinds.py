@@ -29,7 +29,8 @@ def sniff(data: bytes, name: str) -> str | None:
     A PDF header may stand anywhere in the first 1024 bytes (as PDF viewers accept).
     """
     head = data[:1024]
-    if b"%PDF-" in head:
+    # A text that speaks of PDFs has the mark, too, but not the end.
+    if head.lstrip().startswith(b"%PDF-") or (b"%PDF-" in head and b"%%EOF" in data[-2048:]):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return _office(data, name)

@@ -6,6 +6,7 @@ faster. It is not thread-safe: every call into it in this process happens under 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ from deskwork.tools.readers import Source
 LOCK = threading.Lock()
 LONGEST_SIDE = 1568  # pixels; models scale larger pictures down, so more would cost and not help
 _MAX_PAGES = 20_000
-_MAX_PICTURES = 50
+_MAX_PICTURES = 50  # named for each page
+_MAX_ENTRIES = 200  # of the outline and of the attachments
 # pdfium marks a hyphen at a line's end, where the word goes on, with one of these.
 _HYPHENS = str.maketrans({"\x02": "\u00ad", "\ufffe": "\u00ad", "\x00": None})
 
@@ -158,20 +160,28 @@ def _clean(text: str) -> str:
 
 
 def _attachments(pdf: Any) -> list[str]:
-    return [pdf.get_attachment(index).get_name() for index in range(pdf.count_attachments())]
+    import pypdfium2
+
+    names: list[str] = []
+    with contextlib.suppress(pypdfium2.PdfiumError):  # a broken list is no reason to lose the text
+        for index in range(min(pdf.count_attachments(), _MAX_ENTRIES)):
+            names.append(pdf.get_attachment(index).get_name())
+    return names
 
 
 def _outline(pdf: Any) -> list[dict[str, Any]]:
-    """The bookmarks of the upper two levels, with the page each points to, 200 at most."""
+    """The bookmarks of the upper two levels, with the page each points to."""
+    import pypdfium2
+
     entries: list[dict[str, Any]] = []
-    for bookmark in pdf.get_toc():  # a bound on depth makes it print a line for each subtree
-        if bookmark.level > 1:
-            continue
-        target = bookmark.get_dest()
-        index = target.get_index() if target else None
-        entries.append(
-            {"title": bookmark.get_title(), "page": None if index is None else index + 1}
-        )
-        if len(entries) == 200:
-            break
+    with contextlib.suppress(pypdfium2.PdfiumError):
+        for bookmark in pdf.get_toc():  # a bound on depth makes it print a line for each subtree
+            if bookmark.level > 1:
+                continue
+            target = bookmark.get_dest()
+            index = target.get_index() if target else None
+            page = None if index is None else index + 1
+            entries.append({"title": bookmark.get_title(), "page": page})
+            if len(entries) == _MAX_ENTRIES:
+                break
     return entries

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import warnings
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -26,20 +27,20 @@ def read(source: Source) -> Document:
     sheets = _xlsx(source) if source.kind == "xlsx" else _xls(source)
     pages: list[Page] = []
     for title, hidden, rows, cut in sheets:
-        warnings = []
+        notes = []
         if hidden:
-            warnings.append(f"The sheet {title!r} is hidden in the workbook.")
+            notes.append(f"The sheet {title!r} is hidden in the workbook.")
         if cut:
-            warnings.append(f"Only the first {len(rows):,} rows with content were read.")
+            notes.append(f"Only the first {len(rows):,} rows with content were read.")
         if not rows:
-            warnings.append("This sheet holds no values.")
+            notes.append("This sheet holds no values.")
         body = "\n".join(markdown_row(row) for row in rows)
         pages.append(
             Page(
                 number=len(pages) + 1,
                 text=f"Sheet: {title}\n{body}".rstrip(),
                 tables=(Table(rows, title),) if rows else (),
-                warnings=tuple(warnings),
+                warnings=tuple(notes),
                 title=title,
             )
         )
@@ -59,6 +60,8 @@ _Sheet = tuple[str, bool, tuple[tuple[str, ...], ...], bool]
 def _xlsx(source: Source) -> Iterable[_Sheet]:
     import openpyxl
 
+    # It prints a warning for each extension it leaves out (validations, charts): none holds values.
+    warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
     book = openpyxl.load_workbook(io.BytesIO(source.data), read_only=True, data_only=True)
     try:
         for sheet in book.worksheets:

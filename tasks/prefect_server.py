@@ -25,8 +25,8 @@ import httpx
 from deskwork.tasks.prefect_settings import (
     Folder,
     ServerInfo,
-    configured_api_url,
     prefect_version,
+    user_setting,
 )
 from deskwork.tasks.processes import Process, launch, until
 from deskwork.tasks.server_record import HELD, ServerRecord
@@ -67,7 +67,7 @@ def ensure_server(
     ``StorageError`` if the home can't be written.
     """
     folder = Folder(home)
-    named = configured_api_url()
+    named = user_setting("PREFECT_API_URL")
     recorded = ServerRecord.read(folder.record)
     # A process that has taken over our settings names our own server; it may have died since.
     if named and not (recorded and named == recorded.api_url):
@@ -105,10 +105,10 @@ def server_status(home: Path) -> dict[str, Any]:
     With a server that the user named: state ``named`` or ``unreachable``, and its addresses.
     """
     folder = Folder(home)
-    named = configured_api_url()
+    named = user_setting("PREFECT_API_URL")
     recorded = ServerRecord.read(folder.record)
     if named and not (recorded and named == recorded.api_url):
-        answers = _ask(f"{named}/health", 5.0) == 200
+        answers = _ask(f"{named}/health", 5.0, headers=_credentials()) == 200
         state = "named" if answers else "unreachable"
         return {"state": state, "api": named, "ui": ui_url_of(named)}
     lives = recorded is not None and recorded.process.lives()
@@ -260,9 +260,9 @@ def _named_server(url: str) -> ServerInfo:
 
 
 def _credentials() -> dict[str, str]:
-    if key := os.environ.get("PREFECT_API_KEY"):
+    if key := user_setting("PREFECT_API_KEY"):
         return {"Authorization": f"Bearer {key}"}
-    if pair := os.environ.get("PREFECT_API_AUTH_STRING"):
+    if pair := user_setting("PREFECT_API_AUTH_STRING"):
         return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
     return {}
 

@@ -142,10 +142,10 @@ def prefect_version() -> str:
     return version("prefect")
 
 
-def configured_api_url(env: Mapping[str, str] = os.environ) -> str | None:
-    """The API address that the user has set: in the environment, else in the active profile."""
-    if url := env.get("PREFECT_API_URL"):
-        return url
+def user_setting(name: str, env: Mapping[str, str] = os.environ) -> str | None:
+    """What the user has set for Prefect: in the environment, else in the active profile."""
+    if value := env.get(name):
+        return value
     home = Path(env.get("PREFECT_HOME") or "~/.prefect").expanduser()
     path = Path(env.get("PREFECT_PROFILES_PATH") or home / "profiles.toml").expanduser()
     try:
@@ -153,8 +153,8 @@ def configured_api_url(env: Mapping[str, str] = os.environ) -> str | None:
     except (OSError, ValueError):
         return None
     active = env.get("PREFECT_PROFILE") or profiles.get("active")
-    url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
-    return str(url) if url else None
+    found = profiles.get("profiles", {}).get(active, {}).get(name)
+    return str(found) if found else None
 
 
 def server_settings(folder: Folder, port: int) -> dict[str, str]:

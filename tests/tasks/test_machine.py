@@ -144,7 +144,7 @@ def test_a_plain_call_s_run_has_a_deployment_and_is_resumed_after_a_kill(
     )
 
 
-def test_up_again_changes_nothing_and_replaces_what_is_dead(desk: Machine, tmp_path: Path) -> None:
+def test_up_again_changes_nothing_but_replaces_a_dead_server(desk: Machine, tmp_path: Path) -> None:
     before = machine.status(desk.home)
     assert before["worker"] == "running"
     assert before["deployments"] == ["count/deskwork", "plain/deskwork"]
@@ -163,12 +163,6 @@ def test_up_again_changes_nothing_and_replaces_what_is_dead(desk: Machine, tmp_p
     body = {"parameters": {"request": {"folder": str(tmp_path)}}}
     run = desk.post(f"/deployments/{deployment['id']}/create_flow_run", body)
     eventually(lambda: desk.state_of(run["id"]) == "COMPLETED")
-
-    os.kill(worker["pid"], signal.SIGKILL)
-    assert machine.status(desk.home)["worker"] == "stopped"
-    desk.call("up")
-    assert machine.status(desk.home)["worker"] == "running"
-    assert json.loads(record.read_text())["pid"] != worker["pid"]
 
 
 async def test_a_worker_s_loop_outlasts_any_outage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,17 +201,28 @@ def test_the_deployment_file_does_the_same_and_its_schedule_is_off(desk: Machine
     assert "request" in ask["parameter_openapi_schema"]["properties"]
 
 
-def test_down_leaves_no_process_even_when_half_is_gone(desk: Machine, tmp_path: Path) -> None:
+def test_a_dead_worker_is_replaced_and_down_leaves_no_process(
+    desk: Machine, tmp_path: Path
+) -> None:
+    record = desk.home / "prefect" / "worker.json"
+    first = json.loads(record.read_text())["pid"]
+    os.kill(first, signal.SIGKILL)
+    assert machine.status(desk.home)["worker"] == "stopped"
     desk.call("up")
+    assert machine.status(desk.home)["worker"] == "running"
+    second = json.loads(record.read_text())["pid"]
+    assert second != first
+
     deployment = desk.get("/deployments/name/count/deskwork")
     body = {"parameters": {"request": {"folder": str(tmp_path), "wait_at": 0}}}
     desk.post(f"/deployments/{deployment['id']}/create_flow_run", body)
     eventually((tmp_path / "pid").exists)
     run = Process.of(int((tmp_path / "pid").read_text()))
-    assert run is not None
-    os.kill(json.loads((desk.home / "prefect/worker.json").read_text())["pid"], signal.SIGKILL)
     server = Process.of(machine.status(desk.home)["server"]["pid"])
+    assert run is not None
     assert server is not None
+    os.kill(second, signal.SIGKILL)  # half is gone, and a run goes on without its worker
+    assert run.lives()
 
     assert desk.call("down") is True
     assert not run.lives()

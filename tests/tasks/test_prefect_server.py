@@ -26,7 +26,7 @@ from deskwork.tasks.prefect_server import (
 )
 from deskwork.tasks.prefect_settings import Folder
 from deskwork.tasks.processes import Process, until
-from deskwork.tasks.server_record import ServerRecord, read_json, write_json
+from deskwork.tasks.server_record import HELD, ServerRecord, read_json, write_json
 from deskwork.tools.errors import StorageError
 
 pytestmark = pytest.mark.xdist_group("prefect-server")
@@ -81,6 +81,9 @@ def test_two_commands_at_once_start_one_server(home: Path) -> None:
     assert infos[0]["pid"] == infos[1]["pid"]
     assert sorted(info["started"] for info in infos) == [False, True]
     assert servers_of(home) == [infos[0]["pid"]]
+    # One that a killed command has left half-started finds the other and ends.
+    argv = [sys.executable, "-m", "deskwork.tasks.prefect_host", "--home", str(home)]
+    assert subprocess.run(argv, timeout=30).returncode == HELD
     assert httpx.get(infos[0]["ui_url"], follow_redirects=True).text.startswith("<!")
     settings = httpx.get(f"{infos[0]['ui_url']}/ui-settings").json()
     assert settings["api_url"] == infos[0]["api_url"]
@@ -165,7 +168,7 @@ def test_sigterm_stops_a_server_at_once_and_idleness_in_the_end(home: Path) -> N
 
 class _Api(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        allowed = self.headers.get("Authorization") in (None, "Bearer right")
+        allowed = self.headers.get("Authorization") == "Bearer right"
         self.send_response(200 if allowed else 401)
         self.end_headers()
         self.wfile.write(b"true")
@@ -181,6 +184,7 @@ def test_a_server_that_the_user_names_wins(tmp_path: Path, monkeypatch: pytest.M
     home = tmp_path / "home"
     try:
         monkeypatch.setenv("PREFECT_API_URL", url)
+        monkeypatch.setenv("PREFECT_API_KEY", "right")
         info = ensure_server(home, say=quiet)
         assert (info.api_url, info.ui_url) == (url, url.removesuffix("/api"))
         assert (info.started, info.home) == (False, None)
@@ -191,13 +195,16 @@ def test_a_server_that_the_user_names_wins(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.delenv("PREFECT_API_URL")
         (tmp_path / "profiles.toml").write_text(
             f'active = "team"\n[profiles.team]\nPREFECT_API_URL = "{url}"\n'
+            'PREFECT_API_KEY = "right"\n'
         )
         assert ensure_server(home, say=quiet).api_url == url
+        assert server_status(home)["state"] == "named"
     finally:
         server.shutdown()
         server.server_close()
     with pytest.raises(ServerDown, match=r"doesn't answer.*PREFECT_API_URL"):
         ensure_server(home, say=quiet)
+    assert server_status(home)["state"] == "unreachable"
     assert not home.exists()
 
 

@@ -12,8 +12,8 @@ from deskwork.tasks.prefect_settings import (
     Folder,
     ServerInfo,
     client_settings,
-    configured_api_url,
     server_settings,
+    user_setting,
 )
 
 OWN = ServerInfo("http://127.0.0.1:14200/api", "http://127.0.0.1:14200", 7, True, Path("/desk"))
@@ -109,9 +109,9 @@ PREFECT_API_URL = "http://team/api"
 PREFECT_API_URL = "http://other/api"
 [profiles.bare]
 """)
-    assert configured_api_url({"PREFECT_HOME": str(tmp_path), **env}) == expected
+    assert user_setting("PREFECT_API_URL", {"PREFECT_HOME": str(tmp_path), **env}) == expected
 
 
 def test_a_broken_profile_names_none(tmp_path: Path) -> None:
     (tmp_path / "profiles.toml").write_text("active = ")
-    assert configured_api_url({"PREFECT_HOME": str(tmp_path)}) is None
+    assert user_setting("PREFECT_API_URL", {"PREFECT_HOME": str(tmp_path)}) is None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import os
-import random
-import string
 import subprocess
 import sys
 import time
@@ -16,14 +16,12 @@ from deskwork.tasks.local_model import Said, ScriptedModel
 from deskwork.tasks.local_server import Exchange, serve
 from deskwork.tools.tool import ToolResult, tool
 
-_LETTERS = string.ascii_letters + string.digits + " "
-
 
 @tool(repeatable=True)
 def bulk(step: int, kilobytes: int) -> ToolResult:
     """Return text of a size, the same for the same step, that doesn't compress to nothing."""
-    source = random.Random(step)
-    return ToolResult(text="".join(source.choices(_LETTERS, k=kilobytes * 1000)))
+    data = hashlib.shake_256(str(step).encode()).digest(kilobytes * 750)
+    return ToolResult(text=base64.b64encode(data).decode())
 
 
 def answer(path: str, body: bytes, exchange: Exchange) -> None:

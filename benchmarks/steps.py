@@ -19,6 +19,8 @@ import itertools
 import os
 import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -122,9 +124,6 @@ def row(name: str, value: float | str, must: str) -> None:
 
 def fresh_home() -> Path:
     home = Path(tempfile.mkdtemp(prefix="deskwork-bench-"))
-    # The earlier home's server was named in the environment.
-    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
-        del os.environ[name]
     os.environ["DESKWORK_HOME"] = str(home)
     return home
 
@@ -149,68 +148,79 @@ def job(steps: int, kilobytes: int, **options: Any) -> str:
     return done.job
 
 
+def sizes(steps: int) -> None:
+    home = fresh_home()
+    serving(home)
+    name = job(steps, 1)
+    ratio = checkpointed(home)["journal and blobs"] / history_bytes(home, name)
+    row(f"journal and blobs over history, {steps} x 1 kB", ratio, "at most 1.5")
+    down(home)
+
+
+def cost(steps: int) -> None:
+    home = fresh_home()
+    info = serving(home)
+    job(2, 1)  # imports and first connections are not the job's
+    asyncio.run(bare(10))
+    settled(info.pid)
+    ratios, stored, growths = [], [], []
+    for attempt in range(3):
+        server, client = settled(info.pid), used()
+        asyncio.run(bare(2 * steps))
+        plain = used() - client + settled(info.pid) - server
+        before = checkpointed(home)["all"]
+        server, client = settled(info.pid), used()
+        name = job(steps, 20, job=f"bench-{attempt}")
+        ours = used() - client + settled(info.pid) - server
+        times = gaps(home, name)
+        ratios.append(ours / plain)
+        stored.append((checkpointed(home)["all"] - before) / 1e6)
+        growths.append(statistics.median(times[-10:]) / statistics.median(times[10:20]))
+        print(
+            f"  run {attempt + 1}: job {ours:.1f} CPU s, bare {plain:.1f} CPU s, "
+            f"stored {stored[-1]:.1f} MB, step overhead {growths[-1]:.2f}",
+            flush=True,
+        )
+    median = statistics.median
+    row(f"all stores, {steps} x 20 kB, MB", median(stored), "under 20")
+    row(f"CPU of the job over {2 * steps} bare tasks", median(ratios), "at most 1.3")
+    row("step overhead, last 10 steps over steps 10 to 20", median(growths), "at most 1.2")
+    down(home)
+
+
+def picture(steps: int) -> None:
+    home = fresh_home()
+    serving(home)
+    image = io.BytesIO()
+    Image.effect_noise((1100, 900), 120).save(image, "PNG")
+    path = home / "picture.png"
+    path.write_bytes(image.getvalue())
+    job(50, 1, images=[path])
+    size = path.stat().st_size
+    stored = checkpointed(home)["journal and blobs"] / size
+    row(f"a {size / 1e6:.1f} MB picture in a 50-step job, times stored", stored, "about 1")
+    down(home)
+
+
+PARTS = {"sizes": sizes, "cost": cost, "picture": picture}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=200)
-    steps = parser.parse_args().steps
+    parser.add_argument("--part", choices=PARTS)
+    given = parser.parse_args()
+    if given.part:
+        PARTS[given.part](given.steps)
+        return
     with bulk.model_process() as url:
-        os.environ |= {"DESKWORK_MODEL_URL": url, "DESKWORK_MODEL": "bulk"}
-
-        home = fresh_home()
-        serving(home)
-        name = job(steps, 1)
-        sizes = checkpointed(home)
-        ratio = sizes["journal and blobs"] / history_bytes(home, name)
-        row(f"journal and blobs over history, {steps} x 1 kB", ratio, "at most 1.5")
-        down(home)
-
-        home = fresh_home()
-        info = serving(home)
-        job(2, 1)  # imports and first connections are not the job's
-        asyncio.run(bare(10))
-        settled(info.pid)
-        runs = []
-        for attempt in range(3):
-            server, client = settled(info.pid), used()
-            asyncio.run(bare(2 * steps))
-            plain = used() - client + settled(info.pid) - server
-            empty = checkpointed(home)["all"]
-            server, client = settled(info.pid), used()
-            name = job(steps, 20, job=f"bench-{attempt}")
-            ours = used() - client + settled(info.pid) - server
-            grown = checkpointed(home)["all"] - empty
-            runs.append((ours / plain, ours, plain, grown / 1e6))
-            times = gaps(home, name)
-            early, late = times[10:20], times[-10:]
-            growth = statistics.median(late) / statistics.median(early)
-            print(
-                f"  run {attempt + 1}: job {ours:.1f} CPU s, bare {plain:.1f} CPU s, "
-                f"stored {grown / 1e6:.1f} MB, step overhead {growth:.2f}",
-                flush=True,
+        model = {"DESKWORK_MODEL_URL": url, "DESKWORK_MODEL": "bulk"}
+        # Each part in a process of its own: Prefect reads its settings once.
+        for part in PARTS:
+            argv = [sys.executable, "-m", "benchmarks.steps", "--part", part]
+            subprocess.run(
+                [*argv, "--steps", str(given.steps)], env={**os.environ, **model}, check=True
             )
-        row(f"all stores, {steps} x 20 kB, MB", statistics.median(r[3] for r in runs), "under 20")
-        row(
-            f"CPU of the job over {2 * steps} bare tasks",
-            statistics.median(r[0] for r in runs),
-            "at most 1.3",
-        )
-        row("step overhead, last 10 steps over steps 10 to 20", growth, "at most 1.2")
-        down(home)
-
-        home = fresh_home()
-        serving(home)
-        picture = io.BytesIO()
-        Image.effect_noise((1100, 900), 120).save(picture, "PNG")
-        path = home / "picture.png"
-        path.write_bytes(picture.getvalue())
-        job(50, 1, images=[path])
-        stored = checkpointed(home)["journal and blobs"] / path.stat().st_size
-        row(
-            f"a {path.stat().st_size / 1e6:.1f} MB picture in a 50-step job, times stored",
-            stored,
-            "about 1",
-        )
-        down(home)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ class Exchange(BaseHTTPRequestHandler):
     """One request. A test may answer it as it likes through `start` and `chunk`."""
 
     protocol_version = "HTTP/1.1"
+    # Headers and chunks are small writes: held back for an ACK, each reply would take 40 ms.
+    disable_nagle_algorithm = True
     server: _Server
 
     def do_POST(self) -> None:

@@ -32,7 +32,7 @@ async def ask(session: Session, conversation: Conversation) -> None:
     trying again can't help.
     """
     await _wait_until_allowed(session)
-    body = await asyncio.to_thread(conversation.request)
+    body = conversation.request()
     began = time.monotonic()
     try:
         reply = await session.endpoint.ask(body, lambda e, wait: _trouble(session, e, wait))

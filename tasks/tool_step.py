@@ -46,7 +46,10 @@ async def run_call(
     }
     if result.evidence:
         meta["evidence"] = [asdict(item) for item in result.evidence]
-    draft = await asyncio.to_thread(_draft, session, conversation, call, result, meta)
+    # Fitting a picture or storing a long text takes long enough to let others run meanwhile.
+    small = not result.images and len(result.text) <= HEAD_CHARACTERS
+    make = (session, conversation, call, result, meta)
+    draft = _draft(*make) if small else await asyncio.to_thread(_draft, *make)
     async with session.appending:
         await _record(session, conversation, place, draft)
 

@@ -13,6 +13,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "python3 has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv -c constraints.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
+	@# A migrated database for new homes; without it their first command takes longer.
+	@$(BIN)/python -m deskwork.tasks.prefect_host --prepare || echo "The Prefect database could not be prepared; the first command of a home will take longer."
 	@touch $(STAMP)
 
 lint: install

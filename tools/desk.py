@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from deskwork.tools.errors import NotFound
 from deskwork.tools.library import Collection
 from deskwork.tools.tool import Evidence
 
@@ -19,3 +20,7 @@ class DocumentDesk:
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
         return self.recorded.get(evidence_id)
+
+    def stored(self, name: str) -> bytes:
+        """Nothing: results are stored with jobs. Raises `NotFound`."""
+        raise NotFound(f"There is no stored result {name!r}.")

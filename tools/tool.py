@@ -66,6 +66,13 @@ class Desk(Protocol):
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
 
+    def stored(self, name: str) -> bytes:
+        """A result that was too long for the history, by its name. Raises `NotFound`."""
+
+
+class WrongArguments(ToolError):
+    """The arguments of a call don't fit the tool's parameters."""
+
 
 class _Schema(GenerateJsonSchema):
     """JSON Schema without the generated titles, which cost tokens and tell a model nothing."""
@@ -92,14 +99,14 @@ class Tool:
     async def run(self, arguments: dict[str, Any], desk: Desk) -> ToolResult:
         """Validate the arguments and run the function (in a thread unless it is a coroutine).
 
-        Raises `ToolError` with a sentence for the model when the arguments don't fit.
+        Raises `WrongArguments` with a sentence for the model when the arguments don't fit.
         """
         import asyncio
 
         try:
             checked = self.arguments.model_validate(arguments)
         except ValidationError as error:
-            raise ToolError(f"Wrong arguments for {self.name}: {_problems(error)}.") from None
+            raise WrongArguments(f"Wrong arguments for {self.name}: {_problems(error)}.") from None
         values = {name: getattr(checked, name) for name in type(checked).model_fields}
         if self.desk_parameter:
             values[self.desk_parameter] = desk

@@ -1,0 +1,1 @@
+"""Measurements, each a script: `python -m benchmarks.NAME`."""

@@ -1,0 +1,63 @@
+"""The flow `ask`: one agent, from brief to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run as current_run
+from prefect.states import Completed, Failed
+
+from deskwork.flows.loop import Budget, run_conversation
+from deskwork.flows.prompts import ASK
+from deskwork.flows.running import Ended, Run, partial, run_job
+from deskwork.tasks.requests import AskRequest
+from deskwork.tasks.session import Brief
+from deskwork.tasks.starts import read_image
+from deskwork.tasks.states import NeedsReview, OutOfBudget
+from deskwork.tools.selection import find_tools, fitting_tools
+
+LABEL = "ask"
+
+
+@flow(name="ask", persist_result=False)
+async def ask_flow(request: AskRequest) -> State[Any]:
+    """Answer one question with a model that calls tools; resumable at every step.
+
+    Args:
+        request: What to ask, from which files, within which limits.
+    """
+    return prefect_state(await run_job("ask", request, _work, current_run.id))
+
+
+def prefect_state(ended: Ended) -> State[Any]:
+    """The flow run's state for the state of its job."""
+    if ended.state == "done":
+        return Completed(message=f"Job {ended.job} is done.")
+    if ended.state == "needs review":
+        return Completed(name="Needs review", message=ended.reason)
+    name = ended.state.capitalize() if ended.state != "failed" else None
+    return Failed(name=name, message=ended.reason)
+
+
+async def _work(run: Run) -> None:
+    request, session = run.start["request"], run.session
+    names = request["tools"]
+    tools = find_tools(names) if names else fitting_tools(documents=bool(run.collection.files))
+    session.tools = {tool.name: tool for tool in tools}
+
+    def brief() -> Brief:
+        images = tuple(read_image(Path(path)) for path in request["images"])
+        tier = run.start["settings"]["budget"]
+        return Brief(ASK, request["question"], tuple(tools), tier, images)
+
+    budget = Budget(session.history.limits, [session])
+    try:
+        run.answer = await run_conversation(session, LABEL, brief, [budget])
+    except (OutOfBudget, NeedsReview) as error:
+        conversation = session.history.conversations[LABEL]
+        said = conversation.reply.text if conversation.reply else ""
+        run.answer = partial(conversation.partial + said, error)
+        raise

@@ -1,0 +1,77 @@
+"""The plain Python calls: one async function per flow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import httpx
+
+from deskwork.flows.launching import launch
+from deskwork.tasks.limits import Limits
+from deskwork.tasks.outcomes import Outcome
+from deskwork.tasks.requests import AskRequest, ResearchRequest
+
+Tier = Literal["low", "high", "max"]
+
+
+async def ask(
+    question: str,
+    *,
+    files: Sequence[str | Path] = (),
+    images: Sequence[str | Path] = (),
+    tools: Sequence[str] = (),
+    budget: Tier = "high",
+    model: str | None = None,
+    limits: Limits | None = None,
+    job: str | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Outcome:
+    """Let one agent answer a question, from the documents in ``files`` if there are any.
+
+    The same call again goes on with an unfinished job, or starts a new run of a finished one.
+    ``tools`` are names of built-in tools or ``module:attribute`` of your own. ``transport``
+    stands in for the network (see `deskwork.tasks.local_model`). Raises `DeskworkError` for
+    wrong use; how the job itself ended stands in the outcome's ``state``.
+    """
+    request = AskRequest(
+        question=question,
+        files=[Path(path).absolute() for path in files],
+        images=[Path(path).absolute() for path in images],
+        tools=list(tools),
+        budget=budget,
+        model=model,
+        limits=limits or Limits(),
+        job=job,
+    )
+    return await launch("ask", request, transport)
+
+
+async def research(
+    question: str,
+    *,
+    files: Sequence[str | Path] = (),
+    images: Sequence[str | Path] = (),
+    out: str | Path | None = None,
+    budget: Tier = "high",
+    model: str | None = None,
+    limits: Limits | None = None,
+    job: str | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Outcome:
+    """Plan, investigate, draft, check and publish a cited report; ``out`` is its folder.
+
+    As with `ask`, the same call again goes on. The outcome's ``files`` name what was published.
+    """
+    request = ResearchRequest(
+        question=question,
+        files=[Path(path).absolute() for path in files],
+        images=[Path(path).absolute() for path in images],
+        out=Path(out).absolute() if out else None,
+        budget=budget,
+        model=model,
+        limits=limits or Limits(),
+        job=job,
+    )
+    return await launch("research", request, transport)

@@ -1,0 +1,156 @@
+"""Investigations: child jobs run side by side, each with its own journal, steps under one flow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+
+from deskwork.flows import prompts
+from deskwork.flows.loop import Budget, run_conversation
+from deskwork.flows.running import Run
+from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.entries import Draft
+from deskwork.tasks.limits import Limits
+from deskwork.tasks.plan import Part, Plan
+from deskwork.tasks.profiles import Tier
+from deskwork.tasks.progress import tell
+from deskwork.tasks.session import Brief, Session
+from deskwork.tasks.starts import Start, find_or_create
+from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
+from deskwork.tasks.workbench import JobDesk
+from deskwork.tools.selection import fitting_tools
+from deskwork.tools.tool import Evidence
+
+AT_ONCE = 6
+STEPS = 40
+"""Model calls of one investigation, at most."""
+LABEL = "investigate"
+
+
+@dataclass
+class Child:
+    """An investigation's result. ``problem`` is why it did not finish, empty when it did.
+
+    ``tried`` lists its searches and reads in words, for a report that found nothing.
+    """
+
+    number: int
+    title: str
+    question: str
+    answer: str = ""
+    problem: str = ""
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    tried: list[str] = field(default_factory=list)
+
+
+async def investigate(run: Run, total: Budget, plan: Plan, tier: Tier) -> list[Child]:
+    """Run the plan's investigations side by side; finished ones cost nothing.
+
+    One that runs into its own limits is reported with what it has. Any other failure is raised
+    once all have come to rest.
+    """
+    sessions = total.sessions
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int, part: Part) -> Child:
+        async with gate:
+            return await _investigate(run, total, sessions, number, part, tier)
+
+    runs = [one(number, part) for number, part in enumerate(plan.investigations, 1)]
+    outcomes = await asyncio.gather(*runs, return_exceptions=True)
+    children = [outcome for outcome in outcomes if isinstance(outcome, Child)]
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return children
+
+
+async def _investigate(
+    run: Run, total: Budget, sessions: list[Session], number: int, part: Part, tier: Tier
+) -> Child:
+    child = Child(number, part.title, part.question)
+    bench, parent = run.bench, run.session.job
+    limits = Limits(max_steps=STEPS)
+    start = Start(
+        flow="investigation",
+        key=f"{parent}.{number}",
+        title=part.question,
+        request={"question": part.question},
+        files=[],
+        settings={**bench.recorded_settings(), "budget": tier},
+        limits=limits,
+        parent=parent,
+    )
+    job = await asyncio.to_thread(
+        find_or_create, bench.journal, start, f"{parent}.{number}", settings_may_differ=True
+    )
+    writer = await asyncio.to_thread(bench.journal.acquire, job.id)
+    state, reason = "done", ""
+    try:
+        session = await asyncio.to_thread(
+            Session, writer, bench.blobs, bench.settings, bench.endpoint
+        )
+        sessions.append(session)
+        session.desk = JobDesk(run.collection, session.history.evidence, bench.blobs)
+        tools = tuple(fitting_tools(documents=True))
+        session.tools = {tool.name: tool for tool in tools}
+        files = [file.name for file in run.collection.files if file.state == "ready"]
+        question = run.start["request"]["question"]
+
+        def brief() -> Brief:
+            text = prompts.investigation_brief(question, part.question, files)
+            return Brief(prompts.INVESTIGATE, text, tools, tier)
+
+        own = Budget(limits, [session])
+        try:
+            child.answer = await run_conversation(
+                session, LABEL, brief, [total, own], title=f"investigation {number}"
+            )
+        except (OutOfBudget, NeedsReview) as error:
+            state, reason = state_of(error)
+            child.problem = f"Investigation {number} ({part.title}) did not finish: {reason}"
+            child.answer = _so_far(session)
+        child.evidence = dict(session.history.evidence)
+        child.tried = tried(session)
+        if session.history.outcome is None:
+            meta = {"state": state, "reason": reason, "answer": child.answer}
+            await session.append([Draft("outcome", meta)])
+        tell("step", parent, f"investigation {number}: {state}")
+        return child
+    except BaseException as error:
+        state, reason = state_of(error)
+        raise
+    finally:
+        writer.release(state, reason)
+
+
+def _so_far(session: Session) -> str:
+    """The last words of an investigation that did not come to its end, and its evidence."""
+    conversation = session.history.conversations.get(LABEL)
+    said = conversation.reply.text if conversation and conversation.reply else ""
+    quotes = [
+        f'- "{" ".join(item.quote.split())}" [{item.id}]'
+        for item in session.history.evidence.values()
+    ]
+    return "\n\n".join(part for part in (said.strip(), "\n".join(quotes)) if part)
+
+
+def tried(session: Session) -> list[str]:
+    """The searches and reads of an investigation in words, from its calls."""
+    conversation = session.history.conversations.get(LABEL)
+    return _calls_in_words(conversation) if conversation else []
+
+
+def _calls_in_words(conversation: Conversation) -> list[str]:
+    lines = []
+    for name, arguments in conversation.repeats:
+        try:
+            given = json.loads(arguments)
+        except ValueError:
+            given = {}
+        if name == "search_documents" and isinstance(given, dict):
+            lines.append(f"searched for “{given.get('query', '')}”")
+        elif name == "read_document" and isinstance(given, dict):
+            lines.append(f"read {given.get('file', '')}, page {given.get('page', '')}")
+    return lines

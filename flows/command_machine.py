@@ -1,0 +1,65 @@
+"""The commands for this machine: ``up``, ``down``, ``status``, ``doctor``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import click
+
+from deskwork.flows.doctor import examine
+from deskwork.flows.launching import all_flows
+from deskwork.tasks import machine
+from deskwork.tasks.settings import load_settings
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+@click.command()
+def up() -> None:
+    """Start the Prefect server with its UI, the deployments and a worker on this machine."""
+    info = machine.up(load_settings().home, all_flows, say=_say)
+    click.echo(f"The UI is at {info.ui_url}")
+    click.echo(
+        "Deployments: ask/deskwork, research/deskwork. A worker waits for runs; "
+        "`deskwork down` stops all of it."
+    )
+
+
+@click.command()
+def down() -> None:
+    """Stop the worker and the Prefect server of this machine; jobs lose nothing."""
+    click.echo("Stopped." if machine.down(load_settings().home) else "Nothing was running.")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def status(as_json: bool) -> None:
+    """Tell what of Deskwork runs on this machine."""
+    found = machine.status(load_settings().home)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for name in ("api", "ui", "worker"):
+        click.echo(f"{name}: {found[name] or 'not running'}")
+    click.echo(f"deployments: {', '.join(found['deployments']) or 'none'}")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def doctor(as_json: bool) -> int:
+    """Check the endpoint, storage and Prefect, and say what to mend."""
+    checks = asyncio.run(examine())
+    if as_json:
+        click.echo(json.dumps([vars(check) for check in checks], ensure_ascii=False))
+    else:
+        for check in checks:
+            click.echo(f"{'ok  ' if check.ok else 'MEND'} {check.name}: {check.found}")
+            if check.mend:
+                click.echo(f"     {check.mend}")
+    return 0 if all(check.ok for check in checks) else 6
+
+
+COMMANDS = [up, down, status, doctor]

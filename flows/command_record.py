@@ -1,0 +1,166 @@
+"""The commands over the record: jobs, show, fork, answer, verify, usage."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from deskwork.tasks import forks, records
+from deskwork.tasks.settings import load_settings
+from deskwork.tasks.workbench import Workbench
+from deskwork.tools.errors import WrongUse
+
+
+@contextmanager
+def _bench() -> Iterator[Workbench]:
+    bench = Workbench(load_settings())
+    try:
+        yield bench
+    finally:
+        bench.journal.database.close()
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def jobs(as_json: bool) -> None:
+    """List the jobs, the newest last."""
+    with _bench() as bench:
+        rows = records.job_rows(bench.journal)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    if not rows:
+        click.echo("No jobs yet.", err=True)
+        return
+    _print_table(
+        ["job", "state", "updated", "title"],
+        [[row["job"], row["state"], _when(row["updated"]), row["title"]] for row in rows],
+    )
+
+
+@click.command()
+@click.argument("job")
+@click.option("--json", "as_json", is_flag=True, help="Print settings and entries as JSON.")
+def show(job: str, as_json: bool) -> None:
+    """Show JOB: its state, its settings, and every entry of its history."""
+    with _bench() as bench:
+        record = records.job_record(bench.journal, bench.blobs, job)
+    if as_json:
+        click.echo(json.dumps(record, ensure_ascii=False))
+        return
+    click.echo(f"{record['job']}: {record['state']}")
+    if record["reason"]:
+        click.echo(record["reason"])
+    for name, value in record["settings"].items():
+        click.echo(f"  {name}: {value}")
+    for child in record["children"]:
+        click.echo(f"  part: {child['job']} ({child['state']}) {child['title']}")
+    for entry in record["entries"]:
+        click.echo(
+            f"{entry['seq']:>5} {entry['digest'][:10]} {entry['role']:<12} {records.summary(entry)}"
+        )
+
+
+@click.command()
+@click.argument("job")
+@click.option("--at", type=click.IntRange(1), required=True, help="Keep the first N entries.")
+@click.option("--job", "new_id", help="The new job's id.")
+def fork(job: str, at: int, new_id: str | None) -> None:
+    """Make a new job from the first N entries of JOB, and print its id."""
+    with _bench() as bench:
+        name = forks.fork(bench.journal, bench.blobs, job, at, new_id)
+    click.echo(name)
+    click.echo(f"Go on with `deskwork resume {name}`.", err=True)
+
+
+@click.command()
+@click.argument("job")
+@click.option("--run-again", is_flag=True, help="Run the interrupted call again.")
+@click.option("--result", help="Take this text as the call's result.")
+@click.option("--give-up", is_flag=True, help="Tell the model that the call's end is unknown.")
+def answer(job: str, run_again: bool, result: str | None, give_up: bool) -> None:
+    """Decide what a waiting JOB asks: what to do about a call that began and never ended."""
+    if sum([run_again, result is not None, give_up]) != 1:
+        raise WrongUse(
+            "Say one thing about the interrupted call.",
+            "--run-again, --result TEXT or --give-up.",
+        )
+    if give_up:
+        result = "Error: it is not known whether this call took effect; do not count on it."
+    with _bench() as bench:
+        calls = records.decide(bench.journal, bench.blobs, job, result)
+    for call in calls:
+        click.echo(f"decided: {call}", err=True)
+    click.echo(f"Go on with `deskwork resume {job}`.", err=True)
+
+
+@click.command()
+@click.argument("job")
+def verify(job: str) -> int:
+    """Prove that nothing in JOB's history was altered: walk its chain and check every blob."""
+    with _bench() as bench:
+        found = [forks.verify(bench.journal, bench.blobs, job)]
+        found += [
+            forks.verify(bench.journal, bench.blobs, child)
+            for child in records.descendants(bench.journal, job)
+        ]
+    for row in found:
+        if row.problem:
+            click.echo(f"{row.job}: NOT WHOLE: {row.problem}")
+        else:
+            click.echo(f"{row.job}: whole, {row.entries} entries, {row.blobs} blobs")
+    return 6 if any(row.problem for row in found) else 0
+
+
+@click.command()
+@click.option(
+    "--by",
+    type=click.Choice(["job", "model", "budget", "tool"]),
+    default="job",
+    show_default=True,
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def usage(by: str, as_json: bool) -> None:
+    """Tokens, cost, time and tool success of all jobs."""
+    with _bench() as bench:
+        rows = records.usage_rows(bench.journal, by)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    _print_table(names, [[_cell(row.get(name)) for name in names] for row in rows])
+
+
+def _print_table(names: list[str], rows: list[list[str]]) -> None:
+    console = Console()
+    if not console.is_terminal:
+        for row in [names, *rows]:
+            click.echo("\t".join(" ".join(cell.split()) for cell in row))
+        return
+    table = Table(box=None)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}" if value < 100 else f"{value:,.0f}"
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _when(seconds: float) -> str:
+    local = datetime.datetime.fromtimestamp(seconds).astimezone()
+    return local.strftime("%Y-%m-%d %H:%M:%S")
+
+
+COMMANDS = [jobs, show, fork, answer, verify, usage]

@@ -1,0 +1,158 @@
+"""The commands that run jobs: ``ask``, ``research``, ``resume``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deskwork.flows import calls
+from deskwork.flows.display import Display, complain
+from deskwork.flows.launching import FLOWS, launch
+from deskwork.tasks.journal import FINISHED
+from deskwork.tasks.limits import Limits
+from deskwork.tasks.outcomes import Outcome, outcome
+from deskwork.tasks.settings import BUILTIN_MODEL, load_settings
+from deskwork.tasks.starts import first_entry
+from deskwork.tasks.workbench import Workbench
+
+BUILTIN_NOTICE = (
+    "No endpoint is set, so no language model is used: the built-in answerer quotes passages "
+    "from your files. Set DESKWORK_MODEL_URL and DESKWORK_MODEL for a real model."
+)
+
+_PATH = click.Path(path_type=Path)
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+_limits = _options(
+    click.option("--max-steps", type=click.IntRange(1), help="Model calls, at most."),
+    click.option("--max-tokens", type=click.IntRange(1), help="Tokens in and out, at most."),
+    click.option("--max-cost", type=click.FloatRange(0, min_open=True), help="Money, at most."),
+    click.option(
+        "--max-seconds", type=click.FloatRange(0, min_open=True), help="Running time, at most."
+    ),
+)
+_common = _options(
+    click.option("--files", type=_PATH, multiple=True, help="Folder or file to answer from."),
+    click.option("--image", type=_PATH, multiple=True, help="Picture for the model to look at."),
+    click.option(
+        "--budget",
+        type=click.Choice(["low", "high", "max"]),
+        default="high",
+        show_default=True,
+        help="How long the model thinks at each step.",
+    ),
+    click.option("--model", help="Another model at the same endpoint."),
+    click.option("--job", help="The job's id; left out, it follows from the inputs."),
+    _limits,
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+)
+
+
+@click.command()
+@click.argument("text")
+@click.option("--tool", "tools", multiple=True, help="Let the model call this tool only; repeat.")
+@_common
+def ask(text: str, tools: tuple[str, ...], **options: Any) -> int:
+    """Let one agent answer TEXT, and print the answer."""
+    given = _given(options)
+    return _run(calls.ask(text, tools=tools, **given), as_json=options["as_json"])
+
+
+@click.command()
+@click.argument("question")
+@click.option("--out", type=_PATH, help="Folder for the report.")
+@_common
+def research(question: str, out: Path | None, **options: Any) -> int:
+    """Research QUESTION: plan, investigate, draft, check, and publish a cited report."""
+    given = _given(options)
+    return _run(calls.research(question, out=out, **given), as_json=options["as_json"])
+
+
+@click.command()
+@click.argument("job")
+@_limits
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def resume(job: str, as_json: bool, **options: Any) -> int:
+    """Go on with JOB where it stopped; only its limits may change."""
+    bench = Workbench(load_settings())
+    try:
+        found = bench.journal.job(job)
+        if found.parent:
+            complain(f"Job {job} is part of {found.parent}; that is resumed instead.")
+            return _resume(bench, found.parent, options, as_json)
+        return _resume(bench, job, options, as_json)
+    finally:
+        bench.journal.database.close()
+
+
+def _resume(bench: Workbench, job: str, options: dict[str, Any], as_json: bool) -> int:
+    found = bench.journal.job(job)
+    if found.state in FINISHED:
+        return _print(outcome(bench.journal, job), as_json=as_json)
+    recorded = first_entry(bench.journal, job)
+    earlier = bench.journal.metas(job, "start", "resumed")[-1][2]["limits"]
+    changed = {name: value for name, value in options.items() if value is not None}
+    _, _, request_type = FLOWS[found.flow]
+    request = request_type(
+        **recorded["request"],
+        budget=recorded["settings"]["budget"],
+        limits=Limits(**{**earlier, **changed}),
+        job=job,
+    )
+    return _run(launch(found.flow, request, going_on=True), as_json=as_json)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    limits = {
+        name: options[name]
+        for name in ("max_steps", "max_tokens", "max_cost", "max_seconds")
+        if options[name] is not None
+    }
+    return {
+        "files": options["files"],
+        "images": options["image"],
+        "budget": options["budget"],
+        "model": options["model"],
+        "job": options["job"],
+        "limits": Limits(**limits),
+    }
+
+
+def _run(job: Coroutine[Any, Any, Outcome], *, as_json: bool) -> int:
+    with Display(quiet=as_json):
+        done = asyncio.run(job)
+    return _print(done, as_json=as_json)
+
+
+def _print(done: Outcome, *, as_json: bool) -> int:
+    if as_json:
+        click.echo(json.dumps(done.as_json(), ensure_ascii=False))
+        return done.exit_code
+    if done.answer:
+        click.echo(done.answer)
+    sys.stdout.flush()
+    for path in done.files:
+        click.echo(path, err=True)
+    if load_settings().model == BUILTIN_MODEL:
+        click.echo(BUILTIN_NOTICE, err=True)
+    if done.state != "done":
+        complain(f"Job {done.job}: {done.state}.", done.reason)
+    return done.exit_code
+
+
+COMMANDS = [ask, research, resume]

@@ -1,0 +1,165 @@
+"""From a plain call to a flow run: settings, the local Prefect server, and the run's own page.
+
+A call attaches to its flow's deployment, so that the run has the UI's Retry button and a worker
+can go on with it. Prefect is imported here, when a job starts, and not before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import httpx
+
+from deskwork.flows import running
+from deskwork.tasks.journal import FINISHED
+from deskwork.tasks.outcomes import Outcome, outcome
+from deskwork.tasks.prefect_server import ensure_server
+from deskwork.tasks.prefect_settings import client_settings
+from deskwork.tasks.progress import tell
+from deskwork.tasks.requests import AskRequest, JobRequest, ResearchRequest
+from deskwork.tasks.settings import Settings, load_settings
+from deskwork.tasks.starts import find_or_create, make_start
+from deskwork.tasks.workbench import Workbench
+
+if TYPE_CHECKING:
+    from prefect import Flow
+    from prefect.client.orchestration import PrefectClient
+
+FLOWS = {
+    "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
+    "research": ("deskwork.flows.investigation", "research_flow", ResearchRequest),
+}
+"""Each flow's module, its name there, and what it takes."""
+
+
+def all_flows() -> list[Flow[..., Any]]:
+    """The Prefect flows, imported. Prefect's settings must be in the environment by then."""
+    return [_flow(name) for name in FLOWS]
+
+
+async def launch(
+    flow: str,
+    request: JobRequest,
+    transport: httpx.AsyncBaseTransport | None = None,
+    *,
+    going_on: bool = False,
+) -> Outcome:
+    """Run a job to its end in this process and return what came of it.
+
+    The same call again goes on with an unfinished job. ``going_on`` is for a job named by its id
+    alone, whose own settings hold whatever this machine's are. Raises `DeskworkError` for wrong
+    use, for a job that another process holds, and when no Prefect server can be had.
+    """
+    settings = load_settings().with_model(request.model)
+    job, earlier_run = await asyncio.to_thread(_register, flow, request, settings, going_on)
+    request = request.model_copy(update={"job": job})
+    tell("job", job, f"job {job}")
+    running.transport.set(transport)
+    if "prefect" in sys.modules and _inside_a_flow():
+        await _as_subflow(flow, request)
+    else:
+        await _as_own_run(flow, request, settings, earlier_run)
+    return await asyncio.to_thread(_outcome, settings, job)
+
+
+def _register(
+    flow: str, request: JobRequest, settings: Settings, going_on: bool
+) -> tuple[str, str | None]:
+    """The job's id, made if it is new, and the flow run that ran it last."""
+    bench = Workbench(settings)
+    try:
+        start = make_start(flow, request, bench.recorded_settings())
+        job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
+        bench.journal.check_free(job.id)
+        return job.id, job.flow_run if job.state not in FINISHED else None
+    finally:
+        bench.journal.database.close()
+
+
+def _outcome(settings: Settings, job: str) -> Outcome:
+    bench = Workbench(settings)
+    try:
+        return outcome(bench.journal, job)
+    finally:
+        bench.journal.database.close()
+
+
+def _inside_a_flow() -> bool:
+    from prefect.context import FlowRunContext
+
+    return FlowRunContext.get() is not None
+
+
+def _flow(name: str) -> Any:
+    import importlib
+
+    module, attribute, _ = FLOWS[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+async def _as_subflow(name: str, request: JobRequest) -> None:
+    # A caller's own flow: its settings hold, and its run is the page to look at.
+    await _flow(name)(request=request, return_state=True)
+
+
+async def _as_own_run(
+    name: str, request: JobRequest, settings: Settings, earlier_run: str | None
+) -> None:
+    def say(text: str) -> None:
+        tell("server", request.job or "", text)
+
+    info = await asyncio.to_thread(ensure_server, settings.home, say=say)
+    environment = client_settings(info)
+    os.environ.update(environment)
+    flow = await asyncio.to_thread(_flow, name)
+
+    from prefect.flow_engine import run_flow
+    from prefect.settings import (
+        PREFECT_API_URL,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        temporary_settings,
+    )
+
+    from deskwork.tasks.deployments import attach_run, connect, register
+
+    # Heartbeats are for a worker's runs. Where Prefect was imported earlier it reads no
+    # environment any more, so the address is set here as well.
+    with temporary_settings(
+        {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_URL: info.api_url}
+    ):
+        async with connect(info) as client:
+            deployments = await register(client, all_flows(), info)
+            run = await attach_run(
+                client,
+                deployments[f"{name}/deskwork"],
+                {"request": request.model_dump(mode="json")},
+                name=request.job or name,
+                tags=["deskwork"],
+            )
+            if earlier_run:
+                await _close(client, earlier_run)
+        tell("link", request.job or "", f"{info.ui_url}/runs/flow-run/{run.id}")
+        running_flow: Any = run_flow(
+            flow, flow_run=run, parameters={"request": request}, return_type="state"
+        )
+        await running_flow
+
+
+async def _close(client: PrefectClient, flow_run: str) -> None:
+    """Close an earlier run of this job that was killed; it is for the eye only."""
+    from prefect.states import Crashed
+
+    from deskwork.tasks.deployments import close_orphans
+
+    # The record on the page is not worth a job: whatever fails here is left as it is.
+    with contextlib.suppress(Exception):
+        run = await client.read_flow_run(UUID(flow_run))
+        if run.state is not None and not run.state.is_final():
+            await close_orphans(client, run.id)
+            state: Any = Crashed(message="Its process ended before it did.")
+            await client.set_flow_run_state(run.id, state, force=True)

@@ -1,0 +1,138 @@
+"""The agent loop: what is next follows from the history alone.
+
+while not finished(history):
+    calls = unanswered(history)
+    if calls: run each as its own task, side by side; results stand in call order
+    else:     ask the model as a task; its reply is appended
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from deskwork.tasks import limits, tool_step
+from deskwork.tasks.conversation import REPEATS_STOP, REPEATS_TOLD, Conversation
+from deskwork.tasks.limits import Limits, Spend
+from deskwork.tasks.model_step import refusal
+from deskwork.tasks.progress import tell
+from deskwork.tasks.session import Brief, Session
+from deskwork.tasks.states import NeedsReview, OutOfBudget
+from deskwork.tasks.steps import AS_TASKS, Steps
+from deskwork.tools.errors import Stop
+
+NUDGES = 3
+"""So many empty or cut replies in a row, and the job stops."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The limits that a conversation keeps to, and the sessions whose spend counts against them."""
+
+    limits: Limits
+    sessions: list[Session]
+
+    def spend(self) -> Spend:
+        """What all the sessions used so far."""
+        total = Spend()
+        for session in self.sessions:
+            total = total.plus(session.history.spend)
+        return total
+
+
+async def run_conversation(
+    session: Session,
+    label: str,
+    brief: Callable[[], Brief],
+    budgets: Sequence[Budget],
+    *,
+    title: str = "",
+    steps: Steps = AS_TASKS,
+) -> str:
+    """Lead a conversation to its answer and return that; a finished one costs nothing.
+
+    Raises `OutOfBudget`, `NeedsReview`, `WaitingForPerson` or another `Stop` when it can't.
+    """
+    conversation = await session.converse(label, brief)
+    tool_step.check_interrupted(session, conversation)
+    prefix = f"{title} · " if title else ""
+    while (answer := conversation.answer) is None:
+        if conversation.refusal:
+            raise refusal(session, conversation.refusal)
+        if conversation.open_calls:
+            await _run_calls(session, conversation, prefix, steps)
+            continue
+        await _guard(session, conversation, budgets)
+        step = session.history.spend.steps + 1
+        tell(
+            "step",
+            session.job,
+            f"{prefix}step {step}",
+            tier=conversation.opening.tier,
+            spend=budgets[-1].spend().model_dump(),
+        )
+        await steps.ask_model(session, conversation, f"{prefix}step {step}: ask the model")
+    return answer
+
+
+async def _run_calls(
+    session: Session, conversation: Conversation, prefix: str, steps: Steps
+) -> None:
+    recorded = await tool_step.take_staged(session, conversation)
+    step = session.history.spend.steps
+    calls = [(p, call) for p, call in conversation.open_calls if p not in recorded]
+    runs = []
+    for place, call in calls:
+        tell("tool", session.job, f"{prefix}{call.name} {call.arguments[:80]}")
+        name = f"{prefix}step {step}: {call.name}"
+        runs.append(steps.run_tool(session, conversation, place, name))
+    # Every call comes to its end before a failure of one is raised: none is left running.
+    for outcome in await asyncio.gather(*runs, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+async def _guard(session: Session, conversation: Conversation, budgets: Sequence[Budget]) -> None:
+    """Stop, or tell the model something, before the next request is paid for."""
+    for budget in budgets:
+        spend = budget.spend()
+        if reached := limits.exceeded(budget.limits, spend):
+            raise OutOfBudget(
+                f"The limit of {reached} is reached.",
+                f"Raise it and go on: `deskwork resume {session.job}` with a larger limit; "
+                "what is done stays done.",
+            )
+        if spend.steps and (name := limits.near(budget.limits, spend)):
+            await _tell_once(
+                session,
+                conversation,
+                f"limit {name}",
+                f"You are near this job's limit of {name}. Conclude now: give your final answer "
+                "from what you have, and say what is missing.",
+            )
+    name, count = conversation.most_repeated
+    if count >= REPEATS_STOP:
+        raise NeedsReview(
+            f"The model made the same call of {name} {count} times, though told that it repeats "
+            "itself.",
+            f"Look at `deskwork show {session.job}`; fork it at an earlier entry to go on.",
+        )
+    if count >= REPEATS_TOLD:
+        await _tell_once(
+            session,
+            conversation,
+            "repeats",
+            f"You have called {name} with the same arguments {count} times and its result does "
+            "not change. Go on with what it said, or try something else.",
+        )
+    if conversation.nudges >= NUDGES:
+        raise Stop(
+            f"The model gave {conversation.nudges} empty or cut replies in a row.",
+            "Run the same command again later, or fork the job to another model.",
+        )
+
+
+async def _tell_once(session: Session, conversation: Conversation, why: str, text: str) -> None:
+    if why not in conversation.told:
+        await session.say(conversation, text, why)

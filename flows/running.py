@@ -1,0 +1,153 @@
+"""Running a job inside a flow: find it, hold it, do the work, and leave it in a named state."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from deskwork.tasks.entries import Draft
+from deskwork.tasks.journal import Job
+from deskwork.tasks.profiles import find_profile
+from deskwork.tasks.progress import tell
+from deskwork.tasks.requests import JobRequest
+from deskwork.tasks.session import Session
+from deskwork.tasks.settings import Settings, load_settings
+from deskwork.tasks.starts import Start, find_or_create, first_entry, going_on, make_start
+from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
+from deskwork.tasks.workbench import JobDesk, Workbench
+from deskwork.tasks.writer import Writer
+from deskwork.tools.errors import DeskworkError, WrongUse
+from deskwork.tools.library import Collection
+
+transport: ContextVar[httpx.AsyncBaseTransport | None] = ContextVar("transport", default=None)
+"""Stands in for the network, for a model in this process."""
+
+
+@dataclass
+class Run:
+    """A job being run. Its work leaves ``answer`` and ``files``, recorded with the outcome.
+
+    ``start`` is the job's first entry: the request, the settings, the files' hashes.
+    """
+
+    bench: Workbench
+    session: Session
+    collection: Collection
+    start: dict[str, Any]
+    answer: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run left its job."""
+
+    job: str
+    state: str
+    reason: str
+
+
+def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> Settings:
+    """This machine's settings, with what the job itself has recorded laid over them.
+
+    The key is never recorded: it comes from here. So does the endpoint's address, where this
+    machine names one for the same model: a server may move while its jobs go on.
+    """
+    settings = load_settings().with_model(request.model)
+    if recorded is None:
+        return settings
+    moved = settings.model_url if settings.model == recorded["model"] else None
+    return replace(
+        settings,
+        model=recorded["model"],
+        model_url=(moved or recorded["model_url"]) if recorded["model_url"] else None,
+        profile=find_profile(recorded["profile"], recorded["protocol"], None),
+    )
+
+
+async def run_job(
+    flow: str,
+    request: JobRequest,
+    work: Callable[[Run], Awaitable[None]],
+    flow_run: str | None,
+) -> Ended:
+    """Run the job that a request means to its end.
+
+    Whatever happens, what was recorded stays and the job is left in a named state. Errors that
+    are Deskwork's own end here as that state; others are raised on.
+    """
+    bench = Workbench(settings_of(request), transport=transport.get())
+    try:
+        job, start = await asyncio.to_thread(_find, bench, flow, request, flow_run)
+        recorded = await asyncio.to_thread(first_entry, bench.journal, job.id)
+        bench.settings = settings_of(request, recorded["settings"])
+        writer = await asyncio.to_thread(bench.journal.acquire, job.id, flow_run)
+        run: Run | None = None
+        state, reason = "done", ""
+        try:
+            run = await _prepare(bench, writer, start, recorded)
+            await work(run)
+        except DeskworkError as error:
+            state, reason = state_of(error)
+        except BaseException as error:
+            state, reason = state_of(error)
+            raise
+        finally:
+            _leave(writer, run, state, reason)
+            tell("end", job.id, f"{state}: {reason}" if reason else state)
+        return Ended(job.id, state, reason)
+    finally:
+        await bench.close()
+
+
+def _find(
+    bench: Workbench, flow: str, request: JobRequest, flow_run: str | None
+) -> tuple[Job, Start]:
+    start = make_start(flow, request, bench.recorded_settings())
+    if request.job is None and flow_run:
+        # The same flow run again: a worker's retry, or a run that was gone on with by its id.
+        known = bench.journal.jobs(flow_run=flow_run)
+        if known:
+            return known[-1], start
+    return find_or_create(bench.journal, start, request.job, settings_may_differ=True), start
+
+
+async def _prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict[str, Any]) -> Run:
+    paths = [Path(path) for path in recorded["request"]["files"]]
+    collection = await asyncio.to_thread(bench.collect, paths, writer.job)
+    if [list(pair) for pair in collection.fingerprint()] != recorded["files"]:
+        raise WrongUse(
+            f"The files of job {writer.job} have changed since it began.",
+            "Put them back as they were, or ask anew without --job for a job on the new files.",
+        )
+    session = await asyncio.to_thread(Session, writer, bench.blobs, bench.settings, bench.endpoint)
+    session.desk = JobDesk(collection, session.history.evidence, bench.blobs)
+    if more := going_on(session.history, start):
+        await session.append(more)
+    return Run(bench, session, collection, recorded)
+
+
+def _leave(writer: Writer, run: Run | None, state: str, reason: str) -> None:
+    """Record the outcome and give the job back. Not async: it must work while being cancelled."""
+    try:
+        if run is not None:
+            meta: dict[str, Any] = {"state": state, "answer": run.answer}
+            if reason:
+                meta["reason"] = reason
+            if run.files:
+                meta["files"] = list(run.files)
+            writer.append([Draft("outcome", meta)])
+    finally:
+        writer.release(state, reason)
+
+
+def partial(text: str, error: OutOfBudget | NeedsReview) -> str:
+    """A partial result, labelled so that nobody takes it for a finished one."""
+    label = f"**Partial result: the job did not finish.** {error.message}"
+    return f"{label}\n\n{text}" if text.strip() else label

@@ -1,0 +1,201 @@
+"""The chat protocol: OpenAI-compatible ``/chat/completions``, streamed.
+
+What differs between servers (names of the thinking field, ids, limits) comes from the profile.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deskwork.tasks.chat_stream import ChatParser, reply_from
+from deskwork.tasks.encoding import dumps, loads
+from deskwork.tasks.entries import BlobSegment, Body, joined
+from deskwork.tasks.profiles import Profile
+from deskwork.tasks.protocol import Encoded, ImageRef, Opening
+from deskwork.tasks.replies import Reply
+from deskwork.tools.tool import Tool
+
+_KIMI_ID = re.compile(r"functions\.\w+:\d+")
+_THINKING = ("reasoning_content", "reasoning")
+
+
+class ChatCodec:
+    """Encodes conversations as chat messages."""
+
+    path = "/chat/completions"
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """Bearer authentication and the profile's own headers."""
+        return {**self.profile.headers, **({"authorization": f"Bearer {key}"} if key else {})}
+
+    def tools(self, tools: Sequence[Tool]) -> bytes:
+        """Function tools; nothing for none, since vLLM answers an empty list with 400."""
+        if not tools:
+            return b""
+        return dumps(
+            [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": tool.parameters,
+                    },
+                }
+                for tool in tools
+            ]
+        )
+
+    def system(self, text: str) -> bytes:
+        """A system message."""
+        return dumps({"role": "system", "content": text})
+
+    def user(self, parts: Sequence[str | ImageRef]) -> Body:
+        """A user message: plain text where there is nothing else, parts otherwise."""
+        if len(parts) == 1 and isinstance(parts[0], str):
+            return (dumps({"role": "user", "content": parts[0]}),)
+        body: list[bytes | BlobSegment] = [b'{"role":"user","content":[']
+        for index, part in enumerate(parts):
+            if index:
+                body.append(b",")
+            if isinstance(part, str):
+                body.append(dumps({"type": "text", "text": part}))
+            else:
+                opening = f'{{"type":"image_url","image_url":{{"url":"data:{part.media_type}'
+                body += [opening.encode() + b";base64,", BlobSegment(part.sha256), b'"}}']
+        body.append(b"]}")
+        return joined(body)
+
+    def assistant(self, reply: Reply, fresh_id: Callable[[int, str], str]) -> Encoded:
+        """The reply under the names this server reads, its calls' arguments valid objects."""
+        message = reply.message
+        wire: dict[str, Any] = {"role": "assistant"}
+        received: dict[str, Any] = {}
+        if "content" in message and not (
+            self.profile.omit_empty_content and not message["content"]
+        ):
+            wire["content"] = message["content"]
+        elif message.get("content") == "":
+            received["content"] = ""
+        self._thinking(message, wire, received)
+        for name in ("reasoning_details", "refusal"):
+            if message.get(name) is not None:
+                wire[name] = message[name]
+        ids = self._calls(message.get("tool_calls") or [], wire, received, fresh_id)
+        return Encoded(dumps(wire), received, ids)
+
+    def _thinking(
+        self, message: dict[str, Any], wire: dict[str, Any], received: dict[str, Any]
+    ) -> None:
+        source = next((name for name in _THINKING if message.get(name) is not None), None)
+        thinking = message[source] if source else None
+        if thinking is None and self.profile.reasoning_required and message.get("tool_calls"):
+            thinking = ""
+        if source and (source not in self.profile.reasoning_fields):
+            received["thinking_under"] = source
+            if not self.profile.reasoning_fields:
+                received[source] = thinking
+        if thinking is not None:
+            wire.update(dict.fromkeys(self.profile.reasoning_fields, thinking))
+
+    def _calls(
+        self,
+        calls: list[dict[str, Any]],
+        wire: dict[str, Any],
+        received: dict[str, Any],
+        fresh_id: Callable[[int, str], str],
+    ) -> tuple[str, ...]:
+        sent: list[dict[str, Any]] = []
+        for place, call in enumerate(calls):
+            function = call.get("function") or {}
+            arguments = _valid_object(function.get("arguments"))
+            call_id = fresh_id(place, call.get("id") or "")
+            if any(other["id"] == call_id for other in sent) and not is_kimi_id(call_id):
+                # Two calls of one message can't be told apart by one id.
+                call_id = f"{call_id}-{place + 1}"
+            if arguments != function.get("arguments"):
+                received[f"tool_calls.{place}.arguments"] = function.get("arguments")
+            if call_id != call.get("id"):
+                received[f"tool_calls.{place}.id"] = call.get("id")
+            sent.append(
+                {
+                    **{k: v for k, v in call.items() if k not in ("id", "type", "function")},
+                    "id": call_id,
+                    "type": "function",
+                    "function": {"name": function.get("name") or "", "arguments": arguments},
+                }
+            )
+        if sent:
+            wire["tool_calls"] = sent
+        return tuple(call["id"] for call in sent)
+
+    def result(
+        self, call_id: str, text: str, images: Sequence[ImageRef], *, is_error: bool
+    ) -> Body:
+        """A tool message. It holds text only; pictures follow in a user message."""
+        return (dumps({"role": "tool", "tool_call_id": call_id, "content": text}),)
+
+    def images_after_results(self, images: Sequence[ImageRef]) -> Body | None:
+        """One user message with the pictures of all results of a turn."""
+        if not images:
+            return None
+        return self.user(
+            ["The pictures that the tools returned, in the order of the calls:", *images]
+        )
+
+    def glue(self, before: str | None, kind: str) -> bytes:
+        """A comma: the system message always stands first."""
+        return b","
+
+    def head(self, opening: Opening) -> bytes:
+        """Model, tools, and the messages array up to the system message."""
+        tools = b',"tools":' + opening.tools if opening.tools else b""
+        return b'{"model":' + dumps(opening.model) + tools + b',"messages":[' + opening.system
+
+    def tail(self, opening: Opening, last: str | None, max_output: int | None) -> bytes:
+        """The fields after the messages: streaming, the tier, the output limit."""
+        fields: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+        fields |= self.profile.budget[opening.tier]
+        if limit := max_output or self.profile.max_output:
+            fields[self.profile.output_field] = limit
+        return b"]," + dumps(fields)[1:]
+
+    def parser(self) -> ChatParser:
+        """A parser for one streamed reply."""
+        return ChatParser()
+
+    def whole(self, data: Any) -> Reply:
+        """A ``chat.completion`` object that came in one piece."""
+        return reply_from(data)
+
+    def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
+        """The reply in an assistant entry."""
+        message = loads(wire)
+        received = meta.get("received", {})
+        for place, call in enumerate(message.get("tool_calls", ())):
+            raw = received.get(f"tool_calls.{place}.arguments")
+            if raw is not None:
+                call["function"]["arguments"] = raw
+        return reply_from({"choices": [{"message": message, "finish_reason": meta["raw_finish"]}]})
+
+
+def is_kimi_id(call_id: str) -> bool:
+    """True for Kimi's own ids, which repeat across turns and must never be renamed."""
+    return bool(_KIMI_ID.fullmatch(call_id))
+
+
+def _valid_object(arguments: Any) -> str:
+    """The arguments as a JSON object's text: as it came where it is one, else ``{}``."""
+    if isinstance(arguments, dict):
+        return dumps(arguments).decode()
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, TypeError):
+        return "{}"
+    return (arguments or "{}") if isinstance(value, dict) else "{}"

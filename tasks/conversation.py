@@ -1,0 +1,162 @@
+"""A conversation as its entries tell it: the frozen bytes of its messages, and what is still open.
+
+Nothing here decides or stores anything. `Conversation.apply` folds one entry after another; what
+is to be done next can be read off the result, whether it was folded live or after a kill.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from deskwork.tasks.encoding import dumps, loads
+from deskwork.tasks.entries import Entry
+from deskwork.tasks.protocol import Codec, ImageRef, Opening
+from deskwork.tasks.replies import Reply, ToolCall
+
+REPEATS_TOLD = 3
+"""So many equal calls, and the model is told that it repeats itself."""
+REPEATS_STOP = 6
+"""So many equal calls, and the job stops for a person to look."""
+
+
+class Conversation:
+    """One conversation of a job.
+
+    ``turn`` is the seq of the last reply that stands in the history; ``answered`` the places of
+    its calls that have a result. ``discards`` are the replies since then that were recorded and
+    not kept; ``partial`` is the text of replies that were cut by the output limit. ``nudges``
+    counts empty and cut replies in a row, ``told`` is what the model was told, and ``repeats``
+    how often it made each call.
+    """
+
+    def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:
+        self.number = number
+        self.label: str = meta["label"]
+        self.codec = codec
+        self.opening = Opening(meta["model"], meta["tier"], tools, b"")
+        self.turn = -1
+        self.reply: Reply | None = None
+        self.answered: set[int] = set()
+        self.pictures: list[ImageRef] = []
+        self.discards: list[dict[str, Any]] = []
+        self.refusal: str | None = None
+        self.partial = ""
+        self.nudges = 0
+        self.told: set[str] = set()
+        self.repeats: Counter[tuple[str, str]] = Counter()
+        self.ids: Counter[str] = Counter()
+        self._chunks: list[bytes] = []
+        self._last: str | None = None
+
+    # Folding entries
+
+    def apply(self, entry: Entry, wire: bytes, reply: Reply | None = None) -> None:
+        """Take one entry. ``wire`` is its body with blobs expanded; ``reply`` saves reading it."""
+        if entry.kind == "system":
+            self.opening = Opening(self.opening.model, self.opening.tier, self.opening.tools, wire)
+        elif entry.kind == "assistant":
+            self._assistant(entry, wire, reply)
+        elif entry.kind == "tool":
+            self._add("tool", wire)
+            self.answered.add(entry.meta["place"])
+            self.nudges = 0
+            self.pictures += [ImageRef(*image) for image in entry.meta.get("images", ())]
+        elif entry.kind == "user":
+            self._add("joined" if entry.meta.get("joined") else "user", wire)
+            why = entry.meta.get("why", "")
+            self.told.add(why)
+            self.nudges += why in ("empty", "cut")
+        elif entry.kind == "discarded":
+            self.discards.append(entry.meta)
+            self.nudges += entry.meta["finish"] == "length"
+            if entry.meta["finish"] == "refused":
+                self.refusal = entry.meta.get("refusal") or "no reason given"
+
+    def _assistant(self, entry: Entry, wire: bytes, reply: Reply | None) -> None:
+        self._add("assistant", wire)
+        self.reply = reply or self.codec.reread(wire, entry.meta)
+        self.turn = entry.seq
+        self.answered = set()
+        self.pictures = []
+        self.discards = []
+        for call in self.reply.calls:
+            self.ids[call.id] += 1
+            self.repeats[signature(call)] += 1
+        if entry.meta["finish"] == "length":
+            self.partial += self.reply.text
+        elif self.reply.calls:
+            self.partial = ""
+
+    def _add(self, kind: str, wire: bytes) -> None:
+        self._chunks.append(self.codec.glue(self._last, kind))
+        self._chunks.append(wire)
+        self._last = kind
+
+    # Reading what is next
+
+    @property
+    def open_calls(self) -> list[tuple[int, ToolCall]]:
+        """(place, call) of the last reply's calls that have no result yet."""
+        if self.reply is None or self._last not in ("assistant", "tool"):
+            return []
+        return [
+            (place, call)
+            for place, call in enumerate(self.reply.calls)
+            if place not in self.answered
+        ]
+
+    @property
+    def answer(self) -> str | None:
+        """The final text, once the model gave one."""
+        if self._last != "assistant" or self.reply is None or self.reply.calls:
+            return None
+        if self.reply.finish in ("length", "paused") or not self.reply.text.strip():
+            return None
+        return self.partial + self.reply.text
+
+    @property
+    def most_repeated(self) -> tuple[str, int]:
+        """The name of the call made most often with the same arguments, and how often."""
+        if not self.repeats:
+            return "", 0
+        (name, _), count = self.repeats.most_common(1)[0]
+        return name, count
+
+    @property
+    def max_output(self) -> int | None:
+        """The output limit of the next request: doubled after each reply that it cut."""
+        cut = [row for row in self.discards if row["finish"] == "length"]
+        if not cut:
+            return None
+        used = (cut[-1].get("usage") or {}).get("output") or 0
+        base = cut[-1].get("max_output") or self.codec.profile.max_output or 0
+        return int(max(8192, 2 * max(used, base)))
+
+    def request(self) -> bytes:
+        """The next request's body: stored bytes joined."""
+        head = self.codec.head(self.opening)
+        tail = self.codec.tail(self.opening, self._last, self.max_output)
+        return b"".join((head, *self._chunks, tail))
+
+    def fresh_id(self, place: int, call_id: str) -> str:
+        """The id a call bears on the wire; the same for the same history.
+
+        A missing id is made; a repeated one gets a suffix where the server wants ids unique.
+        """
+        if not call_id:
+            return f"call_{self.number}_{len(self._chunks) // 2}_{place}"
+        if self.codec.profile.ids == "verbatim" or not self.ids[call_id]:
+            return call_id
+        return f"{call_id}-{self.ids[call_id] + 1}"
+
+
+def signature(call: ToolCall) -> tuple[str, str]:
+    """A call's name and its arguments with their spacing and order folded."""
+    try:
+        value = loads(call.arguments or "{}")
+    except ValueError:
+        return call.name, call.arguments
+    if isinstance(value, dict):
+        value = dict(sorted(value.items()))
+    return call.name, dumps(value).decode()

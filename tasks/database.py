@@ -1,0 +1,217 @@
+"""The SQL behind the journal: tables, migrations, transactions, and errors a person can act on.
+
+SQLite (WAL, ``synchronous=FULL``, ``BEGIN IMMEDIATE``) or PostgreSQL. A transaction that has
+committed is on disk: that is what "finished" means everywhere else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from deskwork.tools.errors import StorageError, WrongUse
+
+SCHEMA_VERSION = 1
+
+metadata = sa.MetaData()
+
+schema_version = sa.Table(
+    "deskwork_schema", metadata, sa.Column("version", sa.Integer, nullable=False)
+)
+
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("flow", sa.Text, nullable=False),
+    # What the id was made from: a rerun with the same inputs finds its job by it.
+    sa.Column("key", sa.Text, nullable=False, index=True),
+    sa.Column("parent", sa.Text, index=True),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False, default=""),
+    sa.Column("flow_run", sa.Text, index=True),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("updated", sa.Float, nullable=False),
+    sa.Column("holder", sa.Text),
+    sa.Column("holder_place", sa.Text),
+    sa.Column("lease_until", sa.Float),
+)
+
+entries = sa.Table(
+    "entries",
+    metadata,
+    sa.Column("job", sa.Text, primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("conversation", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("meta", sa.Text, nullable=False),
+    sa.Column("layout", sa.Text),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+# Calls that began, or ended before an earlier call of the same reply did. A call's row goes
+# when its result becomes an entry, so the table holds only what is in flight.
+calls = sa.Table(
+    "calls",
+    metadata,
+    sa.Column("job", sa.Text, primary_key=True),
+    sa.Column("turn", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("started", sa.Float, nullable=False),
+    sa.Column("meta", sa.Text),
+    sa.Column("layout", sa.Text),
+    sa.Column("body", sa.LargeBinary),
+)
+
+
+class Database:
+    """Connections to one journal. Safe to share between threads."""
+
+    def __init__(self, url: str | None, home: Path, *, busy_seconds: float = 60.0) -> None:
+        self.path = None if url else home / "journal.db"
+        self.name = self.path.as_posix() if self.path else sa.make_url(str(url)).render_as_string()
+        self._writing = threading.Lock()
+        if self.path:
+            with self._errors("opened"):
+                home.mkdir(parents=True, exist_ok=True)
+            self.engine = _sqlite_engine(self.path, busy_seconds)
+        else:
+            self.engine = _server_engine(str(url))
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._migrate()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    def now(self, connection: sa.Connection) -> float:
+        """Unix time by the clock that every runner shares: the server's, or this machine's."""
+        if self.is_sqlite:
+            return time.time()
+        clock = sa.func.extract("epoch", sa.func.clock_timestamp())
+        return float(connection.execute(sa.select(clock)).scalar_one())
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """A transaction that is on disk when the block ends, or has changed nothing."""
+        # One writer a process: waiting on a lock costs nothing, SQLite's busy loop does.
+        guard = self._writing if self.is_sqlite else contextlib.nullcontext()
+        with guard, self._errors("written"), self.engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """A connection for reading; it never blocks a writer."""
+        with (
+            self._errors("read"),
+            self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
+        ):
+            yield connection
+
+    def _migrate(self) -> None:
+        with self.read() as connection:
+            known = sa.inspect(connection).has_table("deskwork_schema")
+            version = (
+                connection.execute(sa.select(schema_version.c.version)).scalar() if known else None
+            )
+        if version == SCHEMA_VERSION:
+            return
+        if version is not None and version > SCHEMA_VERSION:
+            raise StorageError(
+                f"The journal {self.name} has schema version {version}; "
+                f"this Deskwork knows up to {SCHEMA_VERSION}.",
+                "Install the newer Deskwork that wrote it, or set another DESKWORK_HOME. "
+                "Nothing was changed.",
+            )
+        with self.write() as connection:
+            if not self.is_sqlite:
+                # Two first commands at once: one makes the tables, the other waits for it.
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(615243987)"))
+            metadata.create_all(connection)
+            current = connection.execute(sa.select(schema_version.c.version)).scalar()
+            if current is None:
+                connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+            # A later version's steps from ``current`` stand here, inside this transaction.
+
+    @contextlib.contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except (sa.exc.DBAPIError, OSError) as error:
+            if isinstance(error, sa.exc.IntegrityError):
+                raise
+            raise _storage_error(self.name, doing, error) from error
+
+
+def _sqlite_engine(path: Path, busy_seconds: float) -> sa.Engine:
+    engine = sa.create_engine(
+        f"sqlite:///{path}",
+        connect_args={"timeout": busy_seconds, "check_same_thread": False},
+        pool_size=4,
+        max_overflow=32,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        # SQLAlchemy, not the driver, says when a transaction begins (see _begin).
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _server_engine(url: str) -> sa.Engine:
+    parsed = sa.make_url(url)
+    if parsed.drivername in ("postgresql", "postgres"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    if not parsed.drivername.startswith("postgresql"):
+        raise WrongUse(
+            f"DESKWORK_DATABASE_URL names {parsed.drivername}, which holds no journal.",
+            "Use postgresql://USER@HOST/NAME, or leave it unset for SQLite under the home.",
+        )
+    try:
+        return sa.create_engine(parsed, pool_pre_ping=True, pool_size=4, max_overflow=32)
+    except ImportError as error:
+        raise WrongUse(
+            "The PostgreSQL driver is not installed.", "Install deskwork[postgresql]."
+        ) from error
+
+
+def _storage_error(name: str, doing: str, error: Exception) -> StorageError:
+    cause = str(error.orig) if isinstance(error, sa.exc.DBAPIError) else str(error)
+    cause = cause.strip().splitlines()[0] if cause.strip() else type(error).__name__
+    hints = {
+        "full": "Free some space on that disk",
+        "readonly": "Mend the rights of the folder, or set another DESKWORK_HOME",
+        "read-only": "Mend the rights of the folder, or set another DESKWORK_HOME",
+        "Permission": "Mend the rights of the folder, or set another DESKWORK_HOME",
+        "unable to open": "Mend the rights of the folder, or set another DESKWORK_HOME",
+        "locked": "Another process has been writing for a long time; wait for it",
+        "malformed": "Restore the file from a backup",
+        "not a database": "Restore the file from a backup, or set another DESKWORK_HOME",
+        "disk I/O": "Check the disk and its free space",
+        "connection": "Check that the database server runs and DESKWORK_DATABASE_URL is right",
+    }
+    hint = next((text for mark, text in hints.items() if mark in cause), "Mend the cause")
+    return StorageError(
+        f"The journal {name} can't be {doing}: {cause}.",
+        f"{hint}, then run the same command again; what was recorded is kept.",
+    )

@@ -1,0 +1,145 @@
+"""One model endpoint over HTTP: a request is bytes, a reply comes whole or not at all.
+
+The transport can be given, so that tests and the built-in answerer need no network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx
+
+from deskwork.tasks.model_errors import (
+    BrokenStream,
+    Rejected,
+    Unavailable,
+    from_response,
+    from_stream,
+)
+from deskwork.tasks.protocol import Codec
+from deskwork.tasks.replies import Reply
+from deskwork.tasks.retries import DEFAULT_RETRIES, RetryPolicy
+from deskwork.tasks.sse import EventDecoder
+from deskwork.tools.errors import Stop
+
+
+class NotReachable(Unavailable):
+    """Nothing answers at the endpoint's address."""
+
+
+class Endpoint:
+    """Sends requests for one codec. Close it when done.
+
+    ``idle_seconds`` is how long the server may be silent, not how long a reply may take:
+    thinking can last for many minutes, and keep-alives count as life signs.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        codec: Codec,
+        key: str | None = None,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        retries: RetryPolicy = DEFAULT_RETRIES,
+        idle_seconds: float = 600.0,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.url = url
+        self.codec = codec
+        self.retries = retries
+        self._headers = {"content-type": "application/json", **codec.headers(key)}
+        self._sleep = sleep
+        self._client = httpx.AsyncClient(
+            transport=transport,
+            timeout=httpx.Timeout(idle_seconds, connect=15.0, pool=None),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def ask(
+        self, body: bytes, on_trouble: Callable[[Unavailable, float], None] | None = None
+    ) -> Reply:
+        """Send one request and return the complete reply.
+
+        Short failures are retried here; ``on_trouble(error, wait)`` hears of each. Raises
+        `Unavailable` when the quick tries are used up, `Rejected` when the endpoint refuses.
+        """
+        failed = 0
+        while True:
+            try:
+                return await self._try(body)
+            except Unavailable as error:
+                failed += 1
+                wait = self.retries.quick_wait(failed, error.retry_after)
+                if wait is None:
+                    raise
+                if on_trouble:
+                    on_trouble(error, wait)
+                await self._sleep(wait)
+
+    async def _try(self, body: bytes) -> Reply:
+        try:
+            async with self._client.stream(
+                "POST", self.url + self.codec.path, content=body, headers=self._headers
+            ) as response:
+                if response.status_code != 200:
+                    raise self._refusal(response, await response.aread())
+                if "event-stream" in response.headers.get("content-type", ""):
+                    return await self._stream(response)
+                return self._whole(await response.aread())
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise NotReachable(
+                f"Nothing answers at {self.url}: {str(error) or type(error).__name__}.",
+                "Check DESKWORK_MODEL_URL and that the server runs, then run the same command "
+                "again.",
+            ) from error
+        except httpx.ReadTimeout as error:
+            raise BrokenStream(
+                f"{self.url} was silent for {self._client.timeout.read:.0f} s in mid-reply."
+            ) from error
+        except httpx.InvalidURL as error:
+            raise Rejected(f"{self.url} is no address: {error}.") from error
+        except httpx.HTTPError as error:
+            raise BrokenStream(
+                f"The connection to {self.url} broke: {str(error) or type(error).__name__}."
+            ) from error
+
+    async def _stream(self, response: httpx.Response) -> Reply:
+        decoder, parser = EventDecoder(), self.codec.parser()
+        async for chunk in response.aiter_bytes():
+            for event in decoder.feed(chunk):
+                parser.feed(event)
+        for event in decoder.close():
+            parser.feed(event)
+        return parser.result()
+
+    def _whole(self, data: bytes) -> Reply:
+        try:
+            value: Any = json.loads(data)
+        except ValueError:
+            # A web page where a reply was due is a wrong address: asking again won't help.
+            kind = Rejected if b"<html" in data[:1000].lower() else BrokenStream
+            raise kind(
+                f"{self.url} answered something that is no model reply: {data[:80]!r}.",
+                "Check DESKWORK_MODEL_URL; it ends in /v1 as a rule.",
+            ) from None
+        if isinstance(value, dict) and value.get("error"):
+            raise from_stream(value["error"], self.url)
+        return self.codec.whole(value)
+
+    def _refusal(self, response: httpx.Response, body: bytes) -> Unavailable | Stop:
+        if response.is_redirect:
+            return Rejected(
+                f"{self.url} redirects to {response.headers.get('location')}.",
+                "Set DESKWORK_MODEL_URL to the address it redirects to.",
+            )
+        error = from_response(response.status_code, response.headers, body, self.url)
+        assert isinstance(error, Unavailable | Stop)
+        return error

@@ -1,0 +1,114 @@
+"""A job's state as its entries tell it: inputs, limits, conversations, spend, evidence.
+
+The history is the state. `History.apply` folds entries one by one, the same way live and on
+resume; nothing else remembers anything about a job.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deskwork.tasks.blobs import Blobs
+from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.entries import Entry, body_bytes
+from deskwork.tasks.limits import Limits, Spend
+from deskwork.tasks.profiles import PROFILES, find_profile
+from deskwork.tasks.protocol import open_codec
+from deskwork.tasks.replies import Reply
+from deskwork.tools.tool import Evidence
+
+
+class History:
+    """The folded entries of one job.
+
+    ``evidence`` maps ids to what was cited. ``decisions`` maps (turn, place) of a call to what a
+    person decided about it. ``not_before`` is Unix time before which no request is sent;
+    ``failed_attempts`` counts the attempts since the last reply that ended in an outage.
+    """
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self.start: dict[str, Any] = {}
+        self.limits = Limits()
+        self.conversations: dict[str, Conversation] = {}
+        self.spend = Spend()
+        self.evidence: dict[str, Evidence] = {}
+        self.decisions: dict[tuple[int, int], dict[str, Any]] = {}
+        self.notes: dict[str, dict[str, Any]] = {}
+        self.outcome: dict[str, Any] | None = None
+        self.not_before = 0.0
+        self.failed_attempts = 0
+        self._numbers: dict[int, Conversation] = {}
+        self._last_time: float | None = None
+
+    def apply(self, entry: Entry, reply: Reply | None = None) -> None:
+        """Take one entry; a live one comes with its reply, which saves reading it again."""
+        handler = getattr(self, f"_on_{entry.kind}", None)
+        self._clock(entry)
+        if entry.kind not in ("outcome", "note"):
+            self.outcome = None
+        if handler:
+            handler(entry.meta)
+        elif entry.kind == "conversation":
+            self._open(entry)
+        elif entry.conversation:
+            if entry.kind in ("assistant", "discarded"):
+                self._paid(entry.meta)
+            if entry.kind == "tool":
+                for row in entry.meta.get("evidence", ()):
+                    self.evidence[row["id"]] = Evidence(**row)
+            conversation = self._numbers[entry.conversation]
+            conversation.apply(entry, body_bytes(entry.body, self._blobs), reply)
+
+    def next_number(self) -> int:
+        """The number of the next conversation; they count from 1."""
+        return len(self._numbers) + 1
+
+    def _clock(self, entry: Entry) -> None:
+        # The time between a stop and the next start isn't spent.
+        runs = self._last_time is not None and entry.kind not in ("start", "resumed", "fork")
+        if runs and self._last_time is not None:
+            self.spend.seconds += max(0.0, entry.created - self._last_time)
+        self._last_time = entry.created
+
+    def _open(self, entry: Entry) -> None:
+        meta = entry.meta
+        known = meta["profile"] in PROFILES
+        profile = find_profile(meta["profile"] if known else None, meta["protocol"], None)
+        tools = body_bytes(entry.body, self._blobs)
+        conversation = Conversation(entry.conversation, meta, open_codec(profile), tools)
+        self._numbers[entry.conversation] = conversation
+        self.conversations[conversation.label] = conversation
+
+    def _paid(self, meta: dict[str, Any]) -> None:
+        usage = meta.get("usage") or {}
+        self.spend = self.spend.plus(
+            Spend(
+                steps=1,
+                tokens=usage.get("input", 0) + usage.get("output", 0),
+                cost=meta.get("cost"),
+            )
+        )
+        self.not_before, self.failed_attempts = 0.0, 0
+
+    def _on_start(self, meta: dict[str, Any]) -> None:
+        self.start = meta
+        self.limits = Limits(**meta["limits"])
+
+    def _on_fork(self, meta: dict[str, Any]) -> None:
+        self.start = {**self.start, "settings": {**self.start["settings"], **meta["settings"]}}
+
+    def _on_resumed(self, meta: dict[str, Any]) -> None:
+        self.limits = Limits(**meta["limits"])
+
+    def _on_decision(self, meta: dict[str, Any]) -> None:
+        self.decisions[meta["turn"], meta["place"]] = meta
+
+    def _on_note(self, meta: dict[str, Any]) -> None:
+        self.notes[meta["note"]] = meta
+        if meta["note"] == "waiting":
+            self.not_before = meta["not_before"]
+            self.failed_attempts += 1
+
+    def _on_outcome(self, meta: dict[str, Any]) -> None:
+        self.outcome = meta

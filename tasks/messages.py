@@ -1,0 +1,168 @@
+"""The messages protocol: Anthropic-compatible ``/messages``, streamed.
+
+A reply's content blocks go back exactly as they came: newer models bind each thinking block to
+all that stands before it. User items are stored as content blocks and grouped when a request is
+joined, since all results of a turn must stand in one user message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deskwork.tasks.encoding import dumps, loads
+from deskwork.tasks.entries import BlobSegment, Body, joined
+from deskwork.tasks.messages_stream import MessagesParser, reply_from
+from deskwork.tasks.profiles import Profile
+from deskwork.tasks.protocol import Encoded, ImageRef, Opening
+from deskwork.tasks.replies import Reply
+from deskwork.tools.tool import Tool
+
+_GROUPED = ("tool", "joined")
+
+
+class MessagesCodec:
+    """Encodes conversations as messages of content blocks."""
+
+    path = "/messages"
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """The key's own header and the pinned API version."""
+        return {**self.profile.headers, **({"x-api-key": key} if key else {})}
+
+    def tools(self, tools: Sequence[Tool]) -> bytes:
+        """Tools with their input schemas."""
+        if not tools:
+            return b""
+        return dumps(
+            [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": tool.parameters,
+                }
+                for tool in tools
+            ]
+        )
+
+    def system(self, text: str) -> bytes:
+        """One text block."""
+        return dumps([{"type": "text", "text": text}])
+
+    def user(self, parts: Sequence[str | ImageRef]) -> Body:
+        """Content blocks, pictures before the text, without the message around them."""
+        images = [part for part in parts if isinstance(part, ImageRef)]
+        texts = [part for part in parts if isinstance(part, str)]
+        return _blocks(texts, images)
+
+    def assistant(self, reply: Reply, fresh_id: Callable[[int, str], str]) -> Encoded:
+        """The blocks as they came; only empty text blocks and repeated ids are mended."""
+        blocks: list[dict[str, Any]] = []
+        ids: list[str] = []
+        received: dict[str, Any] = {}
+        for index, block in enumerate(reply.message["content"]):
+            if block.get("type") == "text" and not block.get("text"):
+                received[f"content.{index}"] = block
+                continue
+            if block.get("type") == "tool_use":
+                call_id = fresh_id(len(ids), block.get("id") or "")
+                if call_id in ids:
+                    call_id = f"{call_id}-{len(ids) + 1}"
+                ids.append(call_id)
+                if call_id != block.get("id") or not isinstance(block.get("input"), dict):
+                    received[f"content.{index}"] = block
+                    usable = block["input"] if isinstance(block.get("input"), dict) else {}
+                    block = {**block, "id": call_id, "input": usable}
+            blocks.append(block)
+        wire = {"role": "assistant", "content": blocks}
+        return Encoded(dumps(wire), received, tuple(ids))
+
+    def result(
+        self, call_id: str, text: str, images: Sequence[ImageRef], *, is_error: bool
+    ) -> Body:
+        """A tool_result block; pictures stand inside it."""
+        opening = dumps({"type": "tool_result", "tool_use_id": call_id})[:-1]
+        if is_error:
+            opening += b',"is_error":true'
+        inner = _blocks([text], images, images_first=False)
+        return joined([opening + b',"content":[', *inner, b"]}"])
+
+    def images_after_results(self, images: Sequence[ImageRef]) -> Body | None:
+        """Nothing: results hold their pictures themselves."""
+        return None
+
+    def glue(self, before: str | None, kind: str) -> bytes:
+        """Opens and closes user messages around the blocks that belong together."""
+        opening = b"" if kind == "assistant" else b'{"role":"user","content":['
+        if before is None:
+            return opening
+        if before == "assistant":
+            return b"," + opening
+        if kind == "joined" or (before in _GROUPED and kind == "tool"):
+            return b","
+        return b"]}," + opening
+
+    def head(self, opening: Opening) -> bytes:
+        """Model, tools, system, and the messages array's start."""
+        tools = b',"tools":' + opening.tools if opening.tools else b""
+        return (
+            b'{"model":'
+            + dumps(opening.model)
+            + tools
+            + b',"system":'
+            + opening.system
+            + b',"messages":['
+        )
+
+    def tail(self, opening: Opening, last: str | None, max_output: int | None) -> bytes:
+        """Closes the last message; then the required output limit, the tier, streaming."""
+        limit = max_output or self.profile.max_output or 32_000
+        fields = {"max_tokens": limit, "stream": True, **self.profile.budget[opening.tier]}
+        close = b"" if last in (None, "assistant") else b"]}"
+        return close + b"]," + dumps(fields)[1:]
+
+    def parser(self) -> MessagesParser:
+        """A parser for one streamed reply."""
+        return MessagesParser()
+
+    def whole(self, data: Any) -> Reply:
+        """A message object that came in one piece."""
+        return reply_from(data)
+
+    def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
+        """The reply in an assistant entry; an input that was no object comes back as text."""
+        content = loads(wire)["content"]
+        raw = {
+            block.get("id"): block.get("input")
+            for block in meta.get("received", {}).values()
+            if block.get("type") == "tool_use" and not isinstance(block.get("input"), dict)
+        }
+        for block in content:
+            if block.get("type") == "tool_use" and block["id"] in raw:
+                block["input"] = raw[block["id"]]
+        return reply_from({"content": content, "stop_reason": meta["raw_finish"]})
+
+
+def _blocks(texts: Sequence[str], images: Sequence[ImageRef], *, images_first: bool = True) -> Body:
+    written = [_text(text) for text in texts]
+    pictures = [_image(image) for image in images]
+    ordered = pictures + written if images_first else written + pictures
+    parts: list[bytes | BlobSegment] = []
+    for index, block in enumerate(ordered):
+        if index:
+            parts.append(b",")
+        parts += block
+    return joined(parts)
+
+
+def _text(text: str) -> list[bytes | BlobSegment]:
+    # An empty text block is a 400.
+    return [dumps({"type": "text", "text": text or "(no output)"})]
+
+
+def _image(image: ImageRef) -> list[bytes | BlobSegment]:
+    source = f'{{"type":"image","source":{{"type":"base64","media_type":"{image.media_type}"'
+    return [source.encode() + b',"data":"', BlobSegment(image.sha256), b'"}}']

@@ -1,0 +1,130 @@
+"""One model call: send the conversation, record the reply, and only then do anything else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.encoding import dumps
+from deskwork.tasks.endpoint import NotReachable
+from deskwork.tasks.entries import Draft
+from deskwork.tasks.model_errors import Unavailable
+from deskwork.tasks.progress import tell
+from deskwork.tasks.replies import Reply
+from deskwork.tasks.session import Session, user_draft
+from deskwork.tasks.settings import Price
+from deskwork.tools.errors import Stop
+
+CONTINUE_EMPTY = "Please continue."
+CONTINUE_CUT = "Your answer was cut by the output limit. Continue exactly where it stopped."
+
+
+class ModelRefused(Stop):
+    """The model declined to answer."""
+
+
+async def ask(session: Session, conversation: Conversation) -> None:
+    """Send the conversation and record the reply.
+
+    Raises `Unavailable` after an outage, once the time of the next try is recorded; `Stop` when
+    trying again can't help.
+    """
+    await _wait_until_allowed(session)
+    body = await asyncio.to_thread(conversation.request)
+    began = time.monotonic()
+    try:
+        reply = await session.endpoint.ask(body, lambda e, wait: _trouble(session, e, wait))
+    except Unavailable as error:
+        if isinstance(error, NotReachable) and not session.history.spend.steps:
+            # Nothing ever answered there: most likely a wrong address, so don't wait long.
+            raise Stop(error.message, error.hint) from error
+        await _postpone(session, error)
+        raise
+    await _record(session, conversation, reply, time.monotonic() - began)
+
+
+async def _record(
+    session: Session, conversation: Conversation, reply: Reply, seconds: float
+) -> None:
+    usage = reply.usage.as_json() if reply.usage else None
+    meta: dict[str, Any] = {
+        "finish": reply.finish,
+        "raw_finish": reply.raw_finish,
+        "seconds": round(seconds, 3),
+    }
+    if usage is not None:
+        meta["usage"] = usage
+    price = session.settings.prices.get(session.settings.model)
+    if price and usage is not None:
+        meta["cost"] = cost_of(price, usage)
+    await session.append(_drafts(conversation, reply, meta), reply=_as_kept(conversation, reply))
+    if reply.finish == "refused":
+        raise refusal(session, reply.refusal or reply.raw_finish)
+
+
+def refusal(session: Session, why: str) -> ModelRefused:
+    """The error for a refusal, when it comes and when the job is run again after it."""
+    return ModelRefused(
+        f"The model refused to answer: {why}.",
+        f"Fork the job at an earlier entry (`deskwork fork {session.job} --at N`) "
+        "or ask in other words.",
+    )
+
+
+def _as_kept(conversation: Conversation, reply: Reply) -> Reply | None:
+    # Calls must bear their wire ids; reading them back is cheap and can't differ from a resume.
+    return None if reply.calls else reply
+
+
+def _drafts(conversation: Conversation, reply: Reply, meta: dict[str, Any]) -> list[Draft]:
+    """What a reply adds: itself, or a record that it was thrown away, and what follows."""
+    number = conversation.number
+    cut = reply.finish == "length"
+    if reply.finish == "refused" or (cut and (reply.calls or not reply.text.strip())):
+        if conversation.max_output:
+            meta["max_output"] = conversation.max_output
+        if reply.refusal:
+            meta["refusal"] = reply.refusal
+        return [Draft("discarded", meta, (dumps(reply.message),), number)]
+    empty = reply.finish == "answer" and not reply.text.strip()
+    if empty and not reply.thinking:
+        return [
+            Draft("discarded", {**meta, "empty": True}, (dumps(reply.message),), number),
+            user_draft(conversation, CONTINUE_EMPTY, "empty"),
+        ]
+    encoded = conversation.codec.assistant(reply, conversation.fresh_id)
+    if encoded.received:
+        meta["received"] = encoded.received
+    drafts = [Draft("assistant", meta, (encoded.body,), number)]
+    if empty:
+        drafts.append(user_draft(conversation, CONTINUE_EMPTY, "empty"))
+    elif cut:
+        drafts.append(user_draft(conversation, CONTINUE_CUT, "cut"))
+    return drafts
+
+
+async def _wait_until_allowed(session: Session) -> None:
+    wait = session.history.not_before - time.time()
+    if wait > 0:
+        tell("trouble", session.job, f"waiting {wait:.0f} s before the next try")
+        await asyncio.sleep(wait)
+
+
+async def _postpone(session: Session, error: Unavailable) -> None:
+    wait = session.endpoint.retries.pause(session.history.failed_attempts, error.retry_after)
+    tell("trouble", session.job, f"{error.message} Trying again in {wait:.0f} s.")
+    await session.note("waiting", not_before=time.time() + wait, reason=error.message)
+
+
+def _trouble(session: Session, error: Unavailable, wait: float) -> None:
+    tell("trouble", session.job, f"{error.message} Trying again in {wait:.1f} s.")
+
+
+def cost_of(price: Price, usage: dict[str, int]) -> float:
+    """The money for one reply: fresh input, input from the cache, output."""
+    cached = usage.get("cache_read", 0)
+    fresh = usage.get("input", 0) - cached
+    rate = price.input if price.cached is None else price.cached
+    return (fresh * price.input + cached * rate + usage.get("output", 0) * price.output) / 1e6

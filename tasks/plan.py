@@ -1,0 +1,51 @@
+"""A research plan as the model writes it, checked before anything is done by it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class Part(BaseModel):
+    """One investigation: a question that stands alone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    title: str = Field(min_length=1, max_length=200)
+    question: str = Field(min_length=1)
+
+
+class Plan(BaseModel):
+    """What a research job does, in the model's own words."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    title: str = Field(min_length=1)
+    investigations: list[Part] = Field(min_length=3, max_length=8)
+
+
+def read_plan(text: str) -> Plan:
+    """The plan in a model's answer. Raises `ValueError` with a sentence for the model."""
+    try:
+        return Plan.model_validate(_first_object(text))
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in row['loc'])}: {row['msg']}"
+            for row in error.errors()[:5]
+        )
+        raise ValueError(f"The plan is not of the form asked for: {problems}.") from None
+
+
+def _first_object(text: str) -> Any:
+    """The first JSON object in a text; models like to put fences and words around it."""
+    decoder = json.JSONDecoder()
+    for match in re.finditer(r"\{", text):
+        try:
+            value, _ = decoder.raw_decode(text, match.start())
+        except ValueError:
+            continue
+        return value
+    raise ValueError("The answer holds no JSON object.")

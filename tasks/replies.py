@@ -1,0 +1,55 @@
+"""What a model answered, in one shape for every protocol.
+
+The message as received stays a plain dict under ``message``; the rest is read off it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Finish = Literal["answer", "calls", "length", "refused", "paused"]
+"""Why a reply ended. ``length``: cut by the output limit, its calls must not be run."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call as the model wrote it. ``arguments`` is the raw text, perhaps no valid JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one reply; None where the server did not say.
+
+    ``cache_read`` and ``cache_write`` are parts of ``input``, ``reasoning`` is part of ``output``.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+
+    def as_json(self) -> dict[str, int]:
+        """The known numbers only."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One complete reply. ``raw_finish`` is the server's own word for its end."""
+
+    message: dict[str, Any]
+    text: str
+    calls: tuple[ToolCall, ...]
+    finish: Finish
+    raw_finish: str
+    usage: Usage | None = None
+    model: str = ""
+    response_id: str = ""
+    thinking: str = field(default="", repr=False)
+    refusal: str = ""

@@ -1,0 +1,60 @@
+"""What a person, a script or a schedule asks for: the one parameter of each flow.
+
+The descriptions here are the form in the Prefect UI. Secrets never stand in a request.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from deskwork.tasks.limits import Limits
+
+
+class JobRequest(BaseModel):
+    """What every job takes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(description="What you want to know, in your own words.", min_length=1)
+    files: list[Path] = Field(
+        default=[],
+        description="Folders and files to answer from, as paths on the machine that runs the job.",
+    )
+    images: list[Path] = Field(
+        default=[], description="Pictures that the model shall look at, as paths."
+    )
+    budget: Literal["low", "high", "max"] = Field(
+        default="high", description="How long the model may think at each step."
+    )
+    model: str | None = Field(
+        default=None, description="Another model at the same endpoint; empty for the one set up."
+    )
+    limits: Limits = Field(
+        default=Limits(), description="How much the job may use before it stops and reports."
+    )
+    job: str | None = Field(
+        default=None,
+        description="A job's id: goes on with it, or gives a new job this id. "
+        "Left empty, the id follows from the question and the files.",
+    )
+
+
+class AskRequest(JobRequest):
+    """One agent job, from brief to answer."""
+
+    tools: list[str] = Field(
+        default=[],
+        description="Tools the model may call, by name; left empty, those that fit the files.",
+    )
+
+
+class ResearchRequest(JobRequest):
+    """A research job: plan, investigations side by side, draft, check, report."""
+
+    out: Path | None = Field(
+        default=None,
+        description="Folder for the report; left empty, `reports` under the Deskwork home.",
+    )

@@ -1,0 +1,135 @@
+"""One runner's hold on one job: it appends to the journal and keeps the folded history.
+
+Everything that costs something is recorded before anything else happens. What is next is decided
+by the flow from `Session.history`; the steps themselves are in `model_step` and `tool_step`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deskwork.tasks.blobs import Blobs
+from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.encoding import clean
+from deskwork.tasks.endpoint import Endpoint
+from deskwork.tasks.entries import Draft
+from deskwork.tasks.history import History
+from deskwork.tasks.profiles import Tier
+from deskwork.tasks.protocol import ImageRef
+from deskwork.tasks.replies import Reply
+from deskwork.tasks.settings import Settings
+from deskwork.tasks.writer import Writer
+from deskwork.tools.pictures import fit
+from deskwork.tools.tool import Desk, Tool
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What a new conversation begins with; ``images`` are pictures as files hold them."""
+
+    system: str
+    text: str
+    tools: tuple[Tool, ...] = ()
+    tier: Tier = "high"
+    images: tuple[bytes, ...] = ()
+
+
+class Session:
+    """A job in this process. Not for two event loops at once.
+
+    It is a plain object on purpose: the flow engine walks what it can look into.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        blobs: Blobs,
+        settings: Settings,
+        endpoint: Endpoint,
+    ) -> None:
+        self.job = writer.job
+        self.writer = writer
+        self.blobs = blobs
+        self.settings = settings
+        self.endpoint = endpoint
+        self.desk: Desk | None = None
+        self.tools: dict[str, Tool] = {}
+        self.history = History(blobs)
+        self.appending = asyncio.Lock()
+        for entry in writer.journal.entries(self.job):
+            self.history.apply(entry)
+
+    async def converse(self, label: str, brief: Callable[[], Brief]) -> Conversation:
+        """The conversation with this label; it is opened when the history has none yet."""
+        if label in self.history.conversations:
+            return self.history.conversations[label]
+        start = await asyncio.to_thread(brief)
+        number = self.history.next_number()
+        codec = self.endpoint.codec
+        tools = sorted(start.tools, key=lambda tool: tool.name)
+        parts: list[str | ImageRef] = [clean(start.text)]
+        parts += [await asyncio.to_thread(self.picture, image) for image in start.images]
+        meta = {
+            "label": label,
+            "protocol": codec.profile.protocol,
+            "profile": codec.profile.name,
+            "model": self.settings.model,
+            "tier": start.tier,
+        }
+        encoded = codec.tools(tools)
+        await self.append(
+            [
+                Draft("conversation", meta, (encoded,) if encoded else (), number),
+                Draft("system", {}, (codec.system(clean(start.system)),), number),
+                Draft("user", {"why": "opening"}, codec.user(parts), number),
+            ]
+        )
+        return self.history.conversations[label]
+
+    async def say(self, conversation: Conversation, text: str, why: str) -> None:
+        """Append a user message; it joins the tool results that it follows directly."""
+        joined = conversation.reply is not None and bool(conversation.reply.calls)
+        await self.append([user_draft(conversation, text, why, joined=joined)])
+
+    async def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        reply: Reply | None = None,
+        finished: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Record entries durably, then fold them."""
+        async with self.appending:
+            await self.append_held(drafts, reply=reply, finished=finished)
+
+    async def append_held(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        reply: Reply | None = None,
+        finished: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """The same for a caller that holds the lock ``appending``."""
+        entries = await asyncio.to_thread(self.writer.append, drafts, finished=finished)
+        for entry in entries:
+            self.history.apply(entry, reply if entry.kind == "assistant" else None)
+
+    async def note(self, name: str, **data: Any) -> None:
+        """Record a note: a result of the flow's own work, kept for the resume."""
+        await self.append([Draft("note", {"note": name, **data})])
+
+    def picture(self, data: bytes) -> ImageRef:
+        """A picture fitted to what servers take, encoded once and stored."""
+        picture = fit(data)
+        return ImageRef(self.blobs.put(picture.data), picture.media_type)
+
+
+def user_draft(conversation: Conversation, text: str, why: str, *, joined: bool = False) -> Draft:
+    """A user message as an entry; ``why`` says who wants it said."""
+    meta: dict[str, Any] = {"why": why}
+    if joined:
+        meta["joined"] = True
+    return Draft("user", meta, conversation.codec.user([text]), conversation.number)

@@ -1,0 +1,158 @@
+"""Starting a job or going on with it: which job a request means, and what may have changed.
+
+Without an id the job follows from the flow, its inputs and the files' hashes: an unfinished one
+goes on, a finished one starts a numbered new run. When a job goes on only limits may change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deskwork.tasks.encoding import dumps
+from deskwork.tasks.entries import Draft
+from deskwork.tasks.history import History
+from deskwork.tasks.journal import FINISHED, Job, Journal
+from deskwork.tasks.limits import Limits
+from deskwork.tasks.requests import JobRequest
+from deskwork.tools.errors import BadFile, NotFound, WrongUse
+from deskwork.tools.library import fingerprint
+
+_FIXED = ("model", "protocol", "profile", "budget")
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a job begins with: the request with absolute paths, the files' hashes, the settings."""
+
+    flow: str
+    key: str
+    title: str
+    request: dict[str, Any]
+    files: list[tuple[str, str]]
+    settings: dict[str, Any]
+    limits: Limits
+    parent: str | None = None
+
+    def draft(self) -> Draft:
+        """The job's first entry."""
+        return Draft(
+            "start",
+            {
+                "v": 1,
+                "flow": self.flow,
+                "request": self.request,
+                "files": [list(pair) for pair in self.files],
+                "settings": self.settings,
+                "limits": self.limits.model_dump(exclude_none=True),
+            },
+        )
+
+
+def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Start:
+    """The start of a root job. Reads every file once for its hash."""
+    files = fingerprint([path.absolute() for path in request.files])
+    images = [hashlib.sha256(read_image(path)).hexdigest() for path in request.images]
+    plain = request.model_dump(mode="json", exclude={"limits", "job", "model", "budget"})
+    plain["files"] = [str(path.absolute()) for path in request.files]
+    plain["images"] = [str(path.absolute()) for path in request.images]
+    where = {"files", "images", "out"}
+    inputs = {name: value for name, value in plain.items() if name not in where}
+    hashed = dumps([flow, inputs, images, [list(pair) for pair in files]])
+    return Start(
+        flow=flow,
+        key=hashlib.sha256(hashed).hexdigest(),
+        title=request.question,
+        request=plain,
+        files=files,
+        settings={**settings, "budget": request.budget},
+        limits=request.limits,
+    )
+
+
+def read_image(path: Path) -> bytes:
+    """The bytes of a picture that was given. Raises `BadFile` naming it."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadFile(
+            f"The picture {path} can't be read: {error.strerror or error}.", "Check its path."
+        ) from None
+
+
+def find_or_create(
+    journal: Journal, start: Start, job: str | None = None, *, settings_may_differ: bool = False
+) -> Job:
+    """The job that a start means: the named one, an unfinished one, or a new one.
+
+    Raises `WrongUse` when the job exists and anything but its limits would change. A worker
+    passes ``settings_may_differ``: the job's recorded settings win over its own.
+    """
+    fixed = () if settings_may_differ else _FIXED
+    if job is not None:
+        try:
+            found = journal.job(job)
+        except NotFound:
+            _create(journal, job, start)
+            found = journal.job(job)
+        _check(journal, found, start, fixed)
+        return found
+    base = f"{start.flow}-{start.key[:8]}"
+    while True:
+        known = journal.jobs(key=start.key)
+        if known and known[-1].state not in FINISHED:
+            _check(journal, known[-1], start, fixed)
+            return known[-1]
+        _create(journal, f"{base}-{len(known) + 1}" if known else base, start)
+
+
+def _create(journal: Journal, job: str, start: Start) -> None:
+    journal.create(
+        job,
+        flow=start.flow,
+        key=start.key,
+        title=start.title,
+        start=start.draft(),
+        parent=start.parent,
+    )
+
+
+def _check(journal: Journal, job: Job, start: Start, fixed: tuple[str, ...]) -> None:
+    recorded = first_entry(journal, job.id)
+    hint = (
+        f"When a job goes on, only its limits may change. `deskwork fork {job.id} --at N` makes "
+        "a job of its own from the first N entries; `--job NEW-ID` starts a new one."
+    )
+    if job.flow != start.flow or job.key != start.key:
+        same = recorded["files"] == [list(pair) for pair in start.files]
+        what = "with other inputs" if same or job.flow != start.flow else "from other files"
+        raise WrongUse(f"Job {job.id} exists already, {what}.", hint)
+    for name in fixed:
+        before, now = recorded["settings"].get(name), start.settings.get(name)
+        if before != now:
+            raise WrongUse(f"Job {job.id} runs with {name} {before!r}, not {now!r}.", hint)
+
+
+def first_entry(journal: Journal, job: str) -> dict[str, Any]:
+    """The start entry of a job, with a fork's own settings laid over the copied ones."""
+    start: dict[str, Any] = {}
+    for _, kind, meta in journal.metas(job, "start", "fork"):
+        start = meta if kind == "start" else {**start, **meta}
+    return start
+
+
+def going_on(history: History, start: Start) -> list[Draft]:
+    """The entry that a further start of a job adds; nothing for its first one."""
+    if not history.conversations and history.limits == start.limits and not history.notes:
+        return []
+    return [
+        Draft(
+            "resumed",
+            {
+                "limits": start.limits.model_dump(exclude_none=True),
+                "model_url": start.settings.get("model_url"),
+            },
+        )
+    ]

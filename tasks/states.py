@@ -1,0 +1,50 @@
+"""How a job ends: named states, each with the next step a person can take."""
+
+from __future__ import annotations
+
+import asyncio
+
+from deskwork.tools.errors import DeskworkError, Stop
+
+EXIT_CODES = {
+    "done": 0,
+    "needs review": 3,
+    "waiting for a person": 4,
+    "out of budget": 5,
+    "failed": 6,
+    "stopped": 130,
+}
+
+
+class NeedsReview(Stop):
+    """The job came to an end that a person should look at."""
+
+    exit_code = 3
+
+
+class WaitingForPerson(Stop):
+    """The job needs a decision that only a person can make."""
+
+    exit_code = 4
+
+
+class OutOfBudget(Stop):
+    """A limit is reached. Raising it and running again loses nothing."""
+
+    exit_code = 5
+
+
+def state_of(error: BaseException) -> tuple[str, str]:
+    """(state, reason with the next step) of a job that ended by this error."""
+    if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
+        return "stopped", "It was stopped. Run the same command again and it goes on."
+    for kind, state in (
+        (NeedsReview, "needs review"),
+        (WaitingForPerson, "waiting for a person"),
+        (OutOfBudget, "out of budget"),
+    ):
+        if isinstance(error, kind):
+            return state, str(error)
+    if isinstance(error, DeskworkError):
+        return "failed", str(error)
+    return "failed", f"{type(error).__name__}: {error}"

@@ -1,0 +1,59 @@
+"""The steps as Prefect tasks. They stand directly under a flow, take a plain session and small
+values, write to the journal themselves, and return nothing: the journal is the truth, the task
+runs are what a person sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from deskwork.tasks import model_step, tool_step
+from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.retries import DEFAULT_RETRIES
+from deskwork.tasks.session import Session
+from deskwork.tools.errors import Transient
+
+
+async def _may_pass(task: Any, task_run: Any, state: Any) -> bool:
+    """True for failures that may pass: the next attempt waits until the time in the journal."""
+    return isinstance(await state.aresult(raise_on_failure=False), Transient)
+
+
+@task(
+    name="ask the model",
+    task_run_name="{name}",
+    retries=len(DEFAULT_RETRIES.pauses),
+    retry_delay_seconds=0,
+    retry_condition_fn=_may_pass,
+    cache_policy=NO_CACHE,
+    persist_result=False,
+)
+async def ask_model(session: Session, conversation: Conversation, name: str) -> None:
+    """One model call, recorded before the task ends."""
+    await model_step.ask(session, conversation)
+
+
+@task(name="run a tool", task_run_name="{name}", cache_policy=NO_CACHE, persist_result=False)
+async def run_tool(session: Session, conversation: Conversation, place: int, name: str) -> None:
+    """One tool call of the last reply, recorded before the task ends."""
+    call = conversation.reply.calls[place] if conversation.reply else None
+    assert call is not None  # the loop runs only calls it just read from the history
+    await tool_step.run_call(session, conversation, place, call)
+
+
+class Steps(NamedTuple):
+    """How the loop runs its steps."""
+
+    ask_model: Callable[[Session, Conversation, str], Awaitable[None]]
+    run_tool: Callable[[Session, Conversation, int, str], Awaitable[None]]
+
+
+AS_TASKS = Steps(ask_model, run_tool)
+"""Each step a Prefect task, under the flow that runs."""
+
+PLAIN = Steps(ask_model.fn, run_tool.fn)
+"""The same steps as plain calls, for tests of the logic that need no server."""

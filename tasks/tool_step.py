@@ -1,0 +1,185 @@
+"""One tool call: run it, record its result; results stand in the history in call order.
+
+Calls of one reply run side by side. A result that is ready before an earlier call's is recorded
+apart and moves into the history when its turn comes, so that a kill loses only what still ran.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.encoding import clean, loads
+from deskwork.tasks.entries import Draft
+from deskwork.tasks.protocol import ImageRef
+from deskwork.tasks.replies import ToolCall
+from deskwork.tasks.session import Session
+from deskwork.tasks.states import WaitingForPerson
+from deskwork.tools.errors import DeskworkError, Stop, ToolError
+from deskwork.tools.tool import Tool, ToolResult, WrongArguments
+
+HEAD_CHARACTERS = 40_000
+"""A tool result over this size is stored as a blob; the model sees its head."""
+
+
+async def run_call(
+    session: Session, conversation: Conversation, place: int, call: ToolCall
+) -> None:
+    """Run one call of the last reply and record its result."""
+    turn = conversation.turn
+    tool = session.tools.get(call.name)
+    decision = session.history.decisions.get((turn, place), {})
+    if tool and not tool.repeatable and "result" not in decision:
+        async with session.appending:
+            await asyncio.to_thread(session.writer.start_call, turn, place)
+    began = time.monotonic()
+    result, outcome = await _result(session, tool, call, decision)
+    meta: dict[str, Any] = {
+        "call": call.id,
+        "name": call.name,
+        "place": place,
+        "outcome": outcome,
+        "seconds": round(time.monotonic() - began, 3),
+    }
+    if result.evidence:
+        meta["evidence"] = [asdict(item) for item in result.evidence]
+    draft = await asyncio.to_thread(_draft, session, conversation, call, result, meta)
+    async with session.appending:
+        await _record(session, conversation, place, draft)
+
+
+async def _result(
+    session: Session, tool: Tool | None, call: ToolCall, decision: dict[str, Any]
+) -> tuple[ToolResult, str]:
+    """The result, and how the call went: ok, decided, or the kind of failure."""
+    if "result" in decision:
+        return ToolResult(text=decision["result"]), "decided"
+    if tool is None:
+        names = ", ".join(sorted(session.tools)) or "none"
+        text = f"unknown tool {call.name!r}. The tools are: {names}."
+        return ToolResult(text=text, is_error=True), "unknown_tool"
+    try:
+        arguments = _arguments(call.arguments)
+    except ValueError as error:
+        text = (
+            f"the arguments of {call.name} are not a JSON object ({error}). "
+            f"They were: {call.arguments[:2000]}"
+        )
+        return ToolResult(text=text, is_error=True), "invalid_json"
+    assert session.desk is not None  # a session that runs tools was given one
+    try:
+        result = await tool.run(arguments, session.desk)
+    except WrongArguments as error:
+        return ToolResult(text=str(error), is_error=True), "schema_error"
+    except ToolError as error:
+        return ToolResult(text=str(error), is_error=True), "error"
+    except Stop:
+        raise
+    except Exception as error:  # noqa: BLE001 - any fault of a tool is told to the model
+        text = str(error) if isinstance(error, DeskworkError) else repr(error)
+        return ToolResult(text=f"{call.name} failed: {text}", is_error=True), "error"
+    return result, "error" if result.is_error else "ok"
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    value = loads(text or "{}")
+    if isinstance(value, str):
+        # An object encoded twice, as several servers send it.
+        value = loads(value)
+    if not isinstance(value, dict):
+        raise ValueError("they are no object")
+    return value
+
+
+def _draft(
+    session: Session,
+    conversation: Conversation,
+    call: ToolCall,
+    result: ToolResult,
+    meta: dict[str, Any],
+) -> Draft:
+    text = clean(result.text)
+    if result.is_error and not text.startswith("Error:"):
+        text = f"Error: {text}"
+    if len(text) > HEAD_CHARACTERS:
+        stored = session.blobs.put(text.encode())
+        meta["spilled"] = stored
+        text = (
+            f"{text[:HEAD_CHARACTERS]}\n\n[The result has {len(text):,} characters; these are "
+            f"the first {HEAD_CHARACTERS:,}. read_result with result {stored!r} and "
+            f"offset {HEAD_CHARACTERS} reads on.]"
+        )
+    images = [session.picture(image) for image in result.images]
+    if images:
+        meta["images"] = [[image.sha256, image.media_type] for image in images]
+    body = conversation.codec.result(call.id, text, images, is_error=result.is_error)
+    return Draft("tool", meta, body, conversation.number)
+
+
+async def _record(session: Session, conversation: Conversation, place: int, draft: Draft) -> None:
+    turn = conversation.turn
+    missing = [index for index, _ in conversation.open_calls]
+    if missing[0] != place:
+        await asyncio.to_thread(session.writer.stage_call, turn, place, draft)
+        return
+    staged = await asyncio.to_thread(session.writer.open_calls, turn) if missing[1:] else {}
+    await _append_in_order(session, conversation, {**staged, place: draft})
+
+
+async def take_staged(session: Session, conversation: Conversation) -> set[int]:
+    """Append results that were recorded out of turn before a kill, as far as order allows.
+
+    Returns the places whose result is recorded and still waits for an earlier one.
+    """
+    async with session.appending:
+        staged = await asyncio.to_thread(session.writer.open_calls, conversation.turn)
+        await _append_in_order(session, conversation, staged)
+        appended = conversation.answered
+        return {place for place, draft in staged.items() if draft and place not in appended}
+
+
+async def _append_in_order(
+    session: Session, conversation: Conversation, ready: dict[int, Draft | None]
+) -> None:
+    missing = [index for index, _ in conversation.open_calls]
+    drafts: list[Draft] = []
+    for place in missing:
+        draft = ready.get(place)
+        if draft is None:
+            break
+        drafts.append(Draft("tool", draft.meta, draft.body, conversation.number))
+    if not drafts:
+        return
+    done = [(conversation.turn, place) for place in missing[: len(drafts)]]
+    if len(drafts) == len(missing):
+        drafts += _pictures(conversation, drafts)
+    await session.append_held(drafts, finished=done)
+
+
+def _pictures(conversation: Conversation, drafts: Sequence[Draft]) -> list[Draft]:
+    """The pictures of a turn's results, where the protocol wants them in a message apart."""
+    pictures = list(conversation.pictures)
+    for draft in drafts:
+        pictures += [ImageRef(*image) for image in draft.meta.get("images", ())]
+    body = conversation.codec.images_after_results(pictures)
+    if body is None:
+        return []
+    return [Draft("user", {"why": "pictures", "joined": True}, body, conversation.number)]
+
+
+def check_interrupted(session: Session, conversation: Conversation) -> None:
+    """Raise `WaitingForPerson` when a call began, never ended, and must not run unasked."""
+    staged = session.writer.open_calls(conversation.turn)
+    for place, call in conversation.open_calls:
+        began = place in staged and staged[place] is None
+        if began and (conversation.turn, place) not in session.history.decisions:
+            raise WaitingForPerson(
+                f"The call {call.name}({call.arguments[:200]}) began and its end was not "
+                "recorded: it may or may not have happened.",
+                f"Look, then: `deskwork answer {session.job} --run-again`, "
+                "`--result TEXT` or `--give-up`.",
+            )

@@ -1,0 +1,110 @@
+"""Everything of one home that a run needs: journal, blobs, library, and the model's endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from deskwork.tasks.blobs import Blobs, open_blobs
+from deskwork.tasks.endpoint import Endpoint
+from deskwork.tasks.journal import Journal
+from deskwork.tasks.progress import tell
+from deskwork.tasks.protocol import open_codec
+from deskwork.tasks.settings import Settings
+from deskwork.tools.errors import NotFound
+from deskwork.tools.library import Collection, Library
+from deskwork.tools.library import Progress as Indexed
+from deskwork.tools.tool import Evidence
+
+BUILTIN_URL = "http://built-in/v1"
+"""The address under which the model in this process is asked; nothing is looked up."""
+
+
+class Workbench:
+    """One home, opened. Close it when done; ``transport`` stands in for the network in tests."""
+
+    def __init__(
+        self, settings: Settings, *, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self.settings = settings
+        self._transport = transport
+        self.journal = Journal.open(settings.database_url, settings.home)
+        self.blobs = open_blobs(settings.blobs_url, settings.home)
+
+    @cached_property
+    def library(self) -> Library:
+        """The documents of this home."""
+        return Library(self.settings.home)
+
+    @cached_property
+    def endpoint(self) -> Endpoint:
+        """The model's endpoint, shared by all sessions of the run."""
+        settings = self.settings
+        transport = self._transport
+        if settings.is_builtin and transport is None:
+            from deskwork.tasks.extractive import ExtractiveModel
+
+            transport = ExtractiveModel().transport()
+        return Endpoint(
+            settings.model_url or BUILTIN_URL,
+            open_codec(settings.profile),
+            settings.model_key,
+            transport=transport,
+            idle_seconds=settings.idle_seconds,
+        )
+
+    def collect(self, paths: Sequence[Path], job: str) -> Collection:
+        """The documents under these paths; what is new to the library is read, with progress."""
+
+        def indexed(at: Indexed) -> None:
+            if at.new:
+                tell("index", job, f"read {at.file.name}", done=at.done, total=at.total)
+
+        return self.library.collect(paths, indexed)
+
+    async def close(self) -> None:
+        """Close connections."""
+        if "endpoint" in self.__dict__:
+            await self.endpoint.close()
+        self.journal.database.close()
+
+    def recorded_settings(self) -> dict[str, Any]:
+        """What a job's first entry keeps of the settings; no secret is among it."""
+        return {
+            "model_url": self.settings.model_url,
+            "model": self.settings.model,
+            "protocol": self.settings.profile.protocol,
+            "profile": self.settings.profile.name,
+            "deskwork": version("deskwork"),
+        }
+
+
+class JobDesk:
+    """What a job's tools may reach."""
+
+    def __init__(
+        self, collection: Collection, evidence: Mapping[str, Evidence], blobs: Blobs
+    ) -> None:
+        self._collection = collection
+        self._evidence = evidence
+        self._blobs = blobs
+
+    @property
+    def collection(self) -> Collection:
+        """The documents of the job."""
+        return self._collection
+
+    def evidence(self, evidence_id: str) -> Evidence | None:
+        """The recorded evidence with this id, or None."""
+        return self._evidence.get(evidence_id)
+
+    def stored(self, name: str) -> bytes:
+        """A stored result by its hash. Raises `NotFound`."""
+        if len(name) != 64 or not set(name) <= set("0123456789abcdef"):
+            raise NotFound(f"There is no stored result {name!r}.")
+        return self._blobs.get(name)

@@ -1,0 +1,117 @@
+"""The right to append to one job: durable, in order, and only while its lease is held."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from deskwork.tasks.database import calls, entries, jobs
+from deskwork.tasks.encoding import loads
+from deskwork.tasks.entries import Draft, Entry, pack, unpack_body
+from deskwork.tasks.rows import call_is, row_of
+from deskwork.tools.errors import JobHeld
+
+if TYPE_CHECKING:
+    from deskwork.tasks.journal import Journal
+
+
+class Writer:
+    """The right to append to one job, held until `release`.
+
+    Not safe for two threads at once: the session that owns it appends one thing at a time.
+    """
+
+    def __init__(self, journal: Journal, job: str, holder: str, next_seq: int, head: bytes) -> None:
+        self.journal = journal
+        self.job = job
+        self.next_seq = next_seq
+        self.head = head
+        self._holder = holder
+
+    def append(
+        self, drafts: Sequence[Draft], *, finished: Sequence[tuple[int, int]] = ()
+    ) -> list[Entry]:
+        """Append entries in one transaction; the calls in ``finished`` leave the open calls.
+
+        When this returns, they are on disk. Raises `JobHeld` when the lease was lost.
+        """
+        rows = []
+        appended = []
+        seq, digest = self.next_seq, self.head
+        packed = [pack(draft) for draft in drafts]
+        with self._transaction() as (connection, now):
+            for draft, item in zip(drafts, packed, strict=True):
+                digest = item.digest(digest)
+                rows.append(row_of(self.job, seq, now, item, digest))
+                appended.append(
+                    Entry(seq, draft.conversation, draft.kind, draft.meta, draft.body, digest, now)
+                )
+                seq += 1
+            if rows:
+                connection.execute(entries.insert(), rows)
+            for turn, place in finished:
+                connection.execute(calls.delete().where(call_is(self.job, turn, place)))
+        self.next_seq, self.head = seq, digest
+        return appended
+
+    def start_call(self, turn: int, place: int) -> None:
+        """Record that a call begins which must not run twice unasked."""
+        with self._transaction() as (connection, now):
+            connection.execute(calls.delete().where(call_is(self.job, turn, place)))
+            connection.execute(
+                calls.insert().values(job=self.job, turn=turn, place=place, started=now)
+            )
+
+    def stage_call(self, turn: int, place: int, draft: Draft) -> None:
+        """Record the result of a call that ended before an earlier one of the same reply did."""
+        packed = pack(draft)
+        with self._transaction() as (connection, now):
+            connection.execute(calls.delete().where(call_is(self.job, turn, place)))
+            connection.execute(
+                calls.insert().values(
+                    job=self.job,
+                    turn=turn,
+                    place=place,
+                    started=now,
+                    meta=packed.meta,
+                    layout=packed.layout,
+                    body=packed.body,
+                )
+            )
+
+    def open_calls(self, turn: int) -> dict[int, Draft | None]:
+        """place → staged result, or None for a call that began and never ended."""
+        query = sa.select(calls).where(calls.c.job == self.job, calls.c.turn == turn)
+        with self.journal.database.read() as connection:
+            return {
+                row.place: None
+                if row.meta is None
+                else Draft("tool", loads(row.meta), unpack_body(row.body, row.layout))
+                for row in connection.execute(query)
+            }
+
+    def release(self, state: str, reason: str = "") -> None:
+        """Give the lease back and leave the job in a named state."""
+        self.journal.release(self.job, self._holder, state, reason)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[tuple[sa.Connection, float]]:
+        try:
+            with self.journal.database.write() as connection:
+                holder = connection.execute(
+                    sa.select(jobs.c.holder).where(jobs.c.id == self.job).with_for_update(read=True)
+                ).scalar()
+                if holder != self._holder:
+                    raise self._lost()
+                yield connection, self.journal.database.now(connection)
+        except sa.exc.IntegrityError:
+            raise self._lost() from None
+
+    def _lost(self) -> JobHeld:
+        return JobHeld(
+            f"Job {self.job} was taken over by another process; this one stops.",
+            f"`deskwork show {self.job}` tells how it goes on.",
+        )

@@ -1,0 +1,178 @@
+"""Stream parsers: any split of the bytes gives the same reply, any garbage a clear error."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deskwork.tasks.chat_stream import ChatParser
+from deskwork.tasks.local_model import Said, ScriptedModel
+from deskwork.tasks.messages_stream import MessagesParser
+from deskwork.tasks.protocol import ReplyParser
+from deskwork.tasks.replies import Reply
+from deskwork.tasks.sse import Event, EventDecoder
+from deskwork.tools.errors import DeskworkError
+
+PATHS: dict[str, type[ChatParser | MessagesParser]] = {
+    "/chat/completions": ChatParser,
+    "/messages": MessagesParser,
+}
+
+
+def parse(parser: ReplyParser, chunks: list[bytes]) -> Reply:
+    decoder = EventDecoder()
+    for chunk in chunks:
+        for event in decoder.feed(chunk):
+            parser.feed(event)
+    for event in decoder.close():
+        parser.feed(event)
+    return parser.result()
+
+
+def split(data: bytes, places: list[int]) -> list[bytes]:
+    cuts = sorted({place % (len(data) + 1) for place in places})
+    bounds = [0, *cuts, len(data)]
+    return [data[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+said = st.builds(
+    Said,
+    text=st.text(),
+    thinking=st.text(),
+    calls=st.lists(
+        st.tuples(st.just("f"), st.dictionaries(st.text(), st.text(), max_size=3)), max_size=3
+    ),
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@settings(max_examples=60, deadline=None)
+@given(said=said, places=st.lists(st.integers(0, 10_000), max_size=30), cr=st.booleans())
+def test_any_split_gives_the_same_reply(path: str, said: Said, places: list[int], cr: bool) -> None:
+    _, _, chunks = ScriptedModel([said]).respond(path, b'{"model":"m"}')
+    data = b"".join(chunks)
+    if cr:
+        data = data.replace(b"\n", b"\r\n")
+    whole = parse(PATHS[path](), [data])
+    pieces = parse(PATHS[path](), split(data, places))
+    assert pieces == whole
+    assert whole.text == said.text
+    assert whole.thinking == said.thinking
+    assert [json.loads(call.arguments) for call in whole.calls] == [c[1] for c in said.calls]
+
+
+FIELDS = [
+    *("choices", "delta", "tool_calls", "function", "index", "content", "usage", "type", "text"),
+    *("message", "content_block", "error", "id", "finish_reason", "arguments"),
+]
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(FIELDS),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=15,
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@settings(max_examples=200, deadline=None)
+@given(data=st.binary(max_size=200) | json_values.map(lambda v: json.dumps(v).encode()))
+def test_any_garbage_gives_a_reply_or_a_clear_error(path: str, data: bytes) -> None:
+    parser = PATHS[path]()
+    # Any other exception fails the test.
+    with contextlib.suppress(DeskworkError):
+        parse(parser, [b"data: " + data + b"\n\n"])
+
+
+def chat(*deltas: dict[str, Any], finish: str = "tool_calls") -> Reply:
+    parser = ChatParser()
+    for delta in deltas:
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
+        parser.feed(Event("message", json.dumps({"choices": [choice]})))
+    last = {"index": 0, "delta": {}, "finish_reason": finish}
+    parser.feed(Event("message", json.dumps({"choices": [last]})))
+    return parser.result()
+
+
+def call(arguments: str, **fields: Any) -> dict[str, Any]:
+    name = fields.pop("name", None)
+    function = {"arguments": arguments, **({"name": name} if name else {})}
+    return {"tool_calls": [{"function": function, **fields}]}
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        # By index, arguments in fragments.
+        [
+            call('{"x', index=0, id="a", name="f"),
+            call('{"y', index=1, id="b", name="g"),
+            call('":1}', index=0),
+            call('":2}', index=1),
+        ],
+        # Every index zero: a new id opens a new call.
+        [
+            call('{"x":1}', index=0, id="a", name="f"),
+            call('{"y":2}', index=0, id="b", name="g"),
+        ],
+        # No index at all.
+        [
+            call('{"x"', id="a", name="f"),
+            call(":1}"),
+            call('{"y":2}', id="b", name="g"),
+        ],
+        # The id and the name repeated in each fragment.
+        [
+            call('{"x"', index=0, id="a", name="f"),
+            call(":1}", index=0, id="a", name="f"),
+            call('{"y":2}', index=1, id="b", name="g"),
+        ],
+    ],
+)
+def test_calls_are_joined_however_a_server_splits_them(deltas: list[dict[str, Any]]) -> None:
+    reply = chat(*deltas)
+    assert [(c.id, c.name, json.loads(c.arguments)) for c in reply.calls] == [
+        ("a", "f", {"x": 1}),
+        ("b", "g", {"y": 2}),
+    ]
+
+
+def test_reasoning_details_are_joined_by_index_and_type() -> None:
+    reply = chat(
+        {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "A"}]},
+        {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "B"}]},
+        {"reasoning_details": [{"type": "reasoning.text", "index": 0, "signature": "s"}]},
+        {"reasoning_details": [{"type": "reasoning.encrypted", "index": 1, "data": "D"}]},
+        {"content": "ok"},
+        finish="stop",
+    )
+    assert reply.message["reasoning_details"] == [
+        {"type": "reasoning.text", "index": 0, "text": "AB", "signature": "s"},
+        {"type": "reasoning.encrypted", "index": 1, "data": "D"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("finish", "deltas", "expected"),
+    [
+        ("stop", [call("{}", index=0, id="a", name="f")], "calls"),
+        ("tool_calls", [{"content": "Done."}], "answer"),
+        ("length", [call("{}", index=0, id="a", name="f")], "length"),
+        ("content_filter", [{"content": ""}], "refused"),
+        ("stop", [{"refusal": "I won't."}], "refused"),
+        ("something_new", [{"content": "x"}], "answer"),
+    ],
+)
+def test_finish_reasons(finish: str, deltas: list[dict[str, Any]], expected: str) -> None:
+    assert chat(*deltas, finish=finish).finish == expected

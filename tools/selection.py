@@ -1,0 +1,47 @@
+"""Which tools a job has: by name, by import path, or those that fit what it was given."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+
+from deskwork.tools.errors import WrongUse
+from deskwork.tools.registry import default_tools
+from deskwork.tools.results import read_result
+from deskwork.tools.tool import Tool
+
+_WITHOUT_DOCUMENTS = ("calculate",)
+
+
+def fitting_tools(*, documents: bool) -> list[Tool]:
+    """The tools of a job nobody chose any for; those over documents only where it has some."""
+    registry = default_tools()
+    chosen = registry if documents else registry.select(_WITHOUT_DOCUMENTS)
+    return [*chosen.values(), read_result]
+
+
+def find_tools(names: Iterable[str]) -> list[Tool]:
+    """The tools under these names; ``module:attribute`` names one of your own.
+
+    Raises `NotFound` for an unknown name, `WrongUse` for a path that leads to no tool.
+    """
+    registry = default_tools()
+    found = [_imported(name) if ":" in name else registry[name] for name in names]
+    return [*found, read_result]
+
+
+def _imported(path: str) -> Tool:
+    module, _, attribute = path.partition(":")
+    try:
+        value = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise WrongUse(
+            f"The tool {path!r} can't be imported: {error}.",
+            "It is written module:attribute, and the module must be importable here.",
+        ) from None
+    if not isinstance(value, Tool):
+        raise WrongUse(
+            f"{path!r} is no tool but a {type(value).__name__}.",
+            "Make one of a function with @deskwork.tools.tool.tool(repeatable=...).",
+        )
+    return value

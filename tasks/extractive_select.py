@@ -1,0 +1,180 @@
+"""Which passages answer a question: the terms they share with it, weighed by rarity and page."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from deskwork.tasks.extractive_passages import Passage, passages_of
+from deskwork.tasks.extractive_turns import FoundPage
+from deskwork.tools.questions import parse, stem, tokenize, years
+
+QUOTES = 4
+"""Passages in an answer, at most."""
+ENOUGH = 0.3
+"""The share of a question's weight that an answer must cover; less is no answer."""
+_KEEP = 0.4  # a further passage must bring this much of what the best one brings
+
+
+@dataclass(frozen=True)
+class _Term:
+    """Alternatives, each a run of stems; ``weight`` times ``rarity`` is what it counts."""
+
+    runs: tuple[tuple[str, ...], ...]
+    weight: float
+    apart: bool = False  # the words may stand apart
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    passage: Passage
+    prior: float
+    order: int
+
+    @cached_property
+    def stems(self) -> list[str]:
+        return [_stem(word) for word in tokenize(self.passage.text)]
+
+    @cached_property
+    def label(self) -> list[str]:
+        return [_stem(word) for word in tokenize(self.passage.label) if not word.isdigit()]
+
+    @cached_property
+    def context(self) -> list[str]:
+        around = f"{self.passage.heading} {self.passage.columns}"
+        return [_stem(word) for word in tokenize(around)]
+
+
+def select(
+    question: str,
+    pages: Mapping[tuple[str, int], str],
+    found: Sequence[FoundPage],
+    most_pages: int,
+    refused: set[tuple[object, object]],
+) -> list[Passage]:
+    """The passages to cite, best first; none if nothing covers enough of the question."""
+    terms = _terms(question, {page.file for page in found})
+    best = max((page.score for page in found), default=0.0) or 1.0
+    candidates = [
+        _Candidate(passage, max(0.0, page.score) / best, order)
+        for page in found
+        for order, passage in enumerate(
+            passages_of(page.file, page.number, pages.get((page.file, page.number), ""))
+        )
+        if (passage.file, passage.text) not in refused
+    ]
+    if not candidates or not terms:
+        return []
+    matches = [{n for n, term in enumerate(terms) if _has(c.stems, term)} for c in candidates]
+    near = [{n for n, term in enumerate(terms) if _has(c.context, term)} for c in candidates]
+    counts = [sum(n in match for match in matches) for n in range(len(terms))]
+    worth = [
+        term.weight * math.log(1 + len(candidates) / (count + 0.5))
+        for term, count in zip(terms, counts, strict=True)
+    ]
+    asked_years = {str(year) for year in years(question)}
+    chosen: list[int] = []
+    covered: set[int] = set()
+    first = 0.0
+    while len(chosen) < QUOTES:
+        used = {(candidates[i].passage.file, candidates[i].passage.page) for i in chosen}
+        values = [
+            (_value(c, matches[i], near[i], covered, terms, worth, asked_years), -i)
+            for i, c in enumerate(candidates)
+            if i not in chosen
+            and (len(used) < most_pages or (c.passage.file, c.passage.page) in used)
+            and not any(_repeats(c, candidates[j]) for j in chosen)
+        ]
+        if not values:
+            break
+        value, negative = max(values)
+        first = first or value
+        if value <= 0 or value < _KEEP * first:
+            break
+        chosen.append(-negative)
+        covered |= matches[-negative]
+    around = set().union(*(near[i] for i in chosen)) if chosen else set()
+    if sum(worth[n] for n in covered | around) < ENOUGH * sum(worth):
+        return []
+    return [candidates[i].passage for i in chosen]
+
+
+def _value(
+    candidate: _Candidate,
+    match: set[int],
+    near: set[int],
+    covered: set[int],
+    terms: Sequence[_Term],
+    worth: Sequence[float],
+    asked_years: set[str],
+) -> float:
+    gain = sum(worth[n] * (0.3 if n in covered else 1.0) for n in match)
+    if not gain:
+        return 0.0
+    gain += sum(0.3 * worth[n] for n in near - match)
+    passage = candidate.passage
+    if passage.is_row:
+        named = sum(
+            max((len(run) for run in terms[n].runs if _stands(candidate.label, run)), default=0)
+            for n in match
+            if not terms[n].apart
+        )
+        gain *= 0.5 + 0.7 * min(1.0, named / max(1, len(candidate.label)))
+        gain *= 1.15 if passage.figures > 1 else 1.0
+        if asked_years:
+            gain *= 1.2 if asked_years & set(tokenize(passage.columns)) else 0.9
+    else:
+        gain /= 1 + max(0, len(candidate.stems) - 35) / 60
+        gain *= 1.1 if re.search(r"\d", passage.text) else 0.95
+    return gain * (0.35 + 0.65 * candidate.prior)
+
+
+def _terms(question: str, files: set[str]) -> list[_Term]:
+    """The question's groups as runs of stems; names of files say nothing about a passage."""
+    names = re.sub(r"[^a-z0-9]", "", " ".join(files).lower())
+    terms = []
+    for group in parse(question).groups:
+        phrases = re.findall(r'"([^"]+)"', group.match)
+        apart = group.match.startswith("NEAR")
+        if apart:
+            runs = (tuple(_stem(word) for word in phrases),)
+        else:
+            runs = tuple(tuple(_stem(w) for w in tokenize(phrase)) for phrase in phrases)
+        words = [word for run in runs for word in run]
+        if any(word in names for phrase in phrases[:1] for word in [phrase.lower()]) and (
+            len(phrases) == 1 or apart
+        ):
+            continue
+        if words:
+            terms.append(_Term(runs, group.weight * (0.5 if apart else 1.0), apart))
+    return terms
+
+
+def _stem(word: str) -> str:
+    """A word's stem, cut so that forms of one word meet."""
+    short = stem(word)
+    for ending in ("ing", "ed", "ion", "ment", "al", "ly", "e"):
+        if short.endswith(ending) and len(short) - len(ending) >= 5:
+            return short[: -len(ending)]
+    return short
+
+
+def _has(stems: Sequence[str], term: _Term) -> bool:
+    if term.apart:
+        return set(term.runs[0]) <= set(stems)
+    return any(_stands(stems, run) for run in term.runs)
+
+
+def _stands(stems: Sequence[str], run: tuple[str, ...]) -> bool:
+    if len(run) == 1:
+        return run[0] in stems
+    return any(tuple(stems[at : at + len(run)]) == run for at in range(len(stems) - len(run) + 1))
+
+
+def _repeats(one: _Candidate, other: _Candidate) -> bool:
+    """The same words again, on another page or as part of the other."""
+    a, b = one.passage.text, other.passage.text
+    return a in b or b in a

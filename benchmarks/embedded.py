@@ -3,7 +3,7 @@
 Runs the questions of ``$DESKWORK_SHARED/financebench`` (default ``../shared``), each as a job of
 its own with its journal, without Prefect: once over the question's filing, once over all filings.
 Every answer's quotes are looked up again in the stored pages.
-Run: ``python benchmarks/embedded.py [--misses] [--answers]``.
+Run: ``python benchmarks/embedded.py [--misses] [--answers] [--one]``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         bench = Workbench(load_settings({"home": home}))
         everything = bench.collect([folder / "pdfs"], "bench")
-        for scope in ("one filing", "all filings"):
+        for scope in ("one filing", "all filings")[: 1 if "--one" in sys.argv else 2]:
             asyncio.run(report(bench, scope, everything, folder / "pdfs", questions))
         bench.journal.database.close()
 

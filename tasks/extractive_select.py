@@ -16,6 +16,10 @@ QUOTES = 4
 """Passages in an answer, at most."""
 ENOUGH = 0.3
 """The share of a question's weight that an answer must cover; less is no answer."""
+_NEXT = 0.9  # what a page counts against the one that the search put before it
+_PLAIN = 0.5  # what a word counts against something that filings have names for
+_STEM = 7  # letters; forms of a word differ behind them
+_COVERED = 0.6  # what a term counts again once a chosen passage has it
 _KEEP = 0.4  # a further passage must bring this much of what the best one brings
 
 
@@ -29,10 +33,32 @@ class _Term:
 
 
 @dataclass(frozen=True)
+class _Kind:
+    """How much rows of tables and sentences count for a question."""
+
+    rows: float = 1.0
+    sentences: float = 1.0
+
+
+_FOR_FIGURES = _Kind(rows=1.6)
+_FOR_REASONS = _Kind(rows=0.6)
+_REASONS = re.compile(
+    r"(?i)\b(why|drove|driv\w+|reasons?|explain\w*|cause[sd]?|due to|led to|risks?|describe)\b"
+)
+
+
+def _kind(question: str) -> _Kind:
+    """What a question wants, as its first sentence tells; later ones say how to answer."""
+    if _REASONS.search(question.partition("?")[0]):
+        return _FOR_REASONS
+    return _FOR_FIGURES if parse(question).statements else _Kind()
+
+
+@dataclass(frozen=True)
 class _Candidate:
     passage: Passage
     prior: float
-    order: int
+    before: str
 
     @cached_property
     def stems(self) -> list[str]:
@@ -44,7 +70,7 @@ class _Candidate:
 
     @cached_property
     def context(self) -> list[str]:
-        around = f"{self.passage.heading} {self.passage.columns}"
+        around = f"{self.passage.heading} {self.passage.columns} {self.before}"
         return [_stem(word) for word in tokenize(around)]
 
 
@@ -59,9 +85,9 @@ def select(
     terms = _terms(question, {page.file for page in found})
     best = max((page.score for page in found), default=0.0) or 1.0
     candidates = [
-        _Candidate(passage, max(0.0, page.score) / best, order)
-        for page in found
-        for order, passage in enumerate(
+        _Candidate(passage, (max(0.0, page.score) / best) * _NEXT**rank, before)
+        for rank, page in enumerate(found)
+        for before, passage in _with_before(
             passages_of(page.file, page.number, pages.get((page.file, page.number), ""))
         )
         if (passage.file, passage.text) not in refused
@@ -72,17 +98,18 @@ def select(
     near = [{n for n, term in enumerate(terms) if _has(c.context, term)} for c in candidates]
     counts = [sum(n in match for match in matches) for n in range(len(terms))]
     worth = [
-        term.weight * math.log(1 + len(candidates) / (count + 0.5))
+        term.weight * math.log(1 + len(candidates) / (count + 5))
         for term, count in zip(terms, counts, strict=True)
     ]
     asked_years = {str(year) for year in years(question)}
+    kind = _kind(question)
     chosen: list[int] = []
     covered: set[int] = set()
     first = 0.0
     while len(chosen) < QUOTES:
         used = {(candidates[i].passage.file, candidates[i].passage.page) for i in chosen}
         values = [
-            (_value(c, matches[i], near[i], covered, terms, worth, asked_years), -i)
+            (_value(c, matches[i], near[i], covered, terms, worth, asked_years, kind), -i)
             for i, c in enumerate(candidates)
             if i not in chosen
             and (len(used) < most_pages or (c.passage.file, c.passage.page) in used)
@@ -110,8 +137,9 @@ def _value(
     terms: Sequence[_Term],
     worth: Sequence[float],
     asked_years: set[str],
+    kind: _Kind,
 ) -> float:
-    gain = sum(worth[n] * (0.3 if n in covered else 1.0) for n in match)
+    gain = sum(worth[n] * (_COVERED if n in covered else 1.0) for n in match)
     if not gain:
         return 0.0
     gain += sum(0.3 * worth[n] for n in near - match)
@@ -123,13 +151,19 @@ def _value(
             if not terms[n].apart
         )
         gain *= 0.5 + 0.7 * min(1.0, named / max(1, len(candidate.label)))
-        gain *= 1.15 if passage.figures > 1 else 1.0
+        gain *= kind.rows * (1.15 if passage.figures > 1 else 1.0)
         if asked_years:
             gain *= 1.2 if asked_years & set(tokenize(passage.columns)) else 0.9
     else:
         gain /= 1 + max(0, len(candidate.stems) - 35) / 60
-        gain *= 1.1 if re.search(r"\d", passage.text) else 0.95
+        gain *= kind.sentences * (1.1 if re.search(r"\d", passage.text) else 0.95)
     return gain * (0.35 + 0.65 * candidate.prior)
+
+
+def _with_before(passages: Sequence[Passage]) -> list[tuple[str, Passage]]:
+    """Each passage with the sentence before it, which says what it speaks of."""
+    texts = ["", *("" if passage.is_row else passage.text for passage in passages)]
+    return list(zip(texts, passages, strict=False))
 
 
 def _terms(question: str, files: set[str]) -> list[_Term]:
@@ -149,17 +183,14 @@ def _terms(question: str, files: set[str]) -> list[_Term]:
         ):
             continue
         if words:
-            terms.append(_Term(runs, group.weight * (0.5 if apart else 1.0), apart))
+            weight = group.weight * (1.0 if len(runs) > 1 else _PLAIN)
+            terms.append(_Term(runs, weight * (0.5 if apart else 1.0), apart))
     return terms
 
 
 def _stem(word: str) -> str:
     """A word's stem, cut so that forms of one word meet."""
-    short = stem(word)
-    for ending in ("ing", "ed", "ion", "ment", "al", "ly", "e"):
-        if short.endswith(ending) and len(short) - len(ending) >= 5:
-            return short[: -len(ending)]
-    return short
+    return word if word.isdigit() else stem(word)[:_STEM]
 
 
 def _has(stems: Sequence[str], term: _Term) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_FIGURE = r"(?:\(?[-–—−+]?[$€£¥]?\s?\(?\d[\d,]*(?:\.\d+)?\)?\s?%?\)?(?:pts|x|bps)?|[-–—]|[$€£¥%]|N/?M|n/?a)"
+_FIGURE = (
+    r"(?:\(?[-–—−+]?[$€£¥]?\s?\(?\d[\d,]*(?:\.\d+)?\)?\s?%?\)?(?:pts|x|bps)?"
+    r"|[-–—]|[$€£¥%]|N/?M|n/?a)"
+)
 _ROW = re.compile(rf"^(?P<label>.*?)[\s|]*(?P<figures>(?:(?<![\w.,]){_FIGURE}[\s|]*)+)$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _DATE_WORDS = re.compile(
@@ -95,10 +98,8 @@ def _row(line: str) -> tuple[str, int] | None:
     label = match["label"].strip(" |.…·")
     if not figures or (figures < 2 and (len(label.split()) > 9 or len(label) < 3)):
         return None
-    single_page_number = (
-        figures == 1 and "|" not in line and re.fullmatch(r"\d{1,3}", line.split()[-1])
-    )
-    if single_page_number or label.endswith((",", "•")):
+    page_number = figures == 1 and "|" not in line and re.search(r"\s\d{1,3}$", line)
+    if page_number or label.endswith((",", "•")):
         return None
     return label, figures
 

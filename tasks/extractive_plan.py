@@ -6,7 +6,7 @@ import json
 import re
 
 from deskwork.tools.questions import parse, tokenize, years
-from deskwork.tools.vocabulary import STOP_WORDS
+from deskwork.tools.vocabulary import CONCEPTS, STOP_WORDS
 
 _MOST = 6
 _CLAUSE = re.compile(
@@ -70,13 +70,24 @@ _LEAD = frozenset(
         "for",
         "main",
         "key",
+        "drove",
+        "drives",
     ]
 )
+_PERIOD = r"(?:the\s+)?(?:fiscal|fy|years?|q[1-4]|quarters?|\d|end|last|past|each|both|period)"
 _TAIL = re.compile(
-    r"\s+(?:(?:in|for|during|between|from|over|as of|at|since|under|by|to|until)\b.*"
-    r"|(?:develop|developed|change|changed|evolve|evolved|grow|grown|compare|perform|performed|"
-    r"move|moved|look|go|stand)\b.*)$",
+    rf"\s+(?:(?:in|for|during|between|from|over|as of|at|since|until|by|to)\s+{_PERIOD}\b.*"
+    r"|(?:develop|change|evolve|grow|compare|perform|move|look|stand|rise|fall)(?:ed|d)?"
+    r"|(?:in|for|of|at|by|from|to|as of|over|during|between|and|the|its))$",
     re.I,
+)
+_PARENTHESES = re.compile(r"\([^)]*\)")
+_YEARS = re.compile(
+    r"(?i)\b(?:(?:fy|fiscal|fiscal year)\s?)?(?:(?:19|20)\d\d|(?<=fy)\d\d)\b(\s*[-–]\s*)?"
+)
+_HOW = re.compile(
+    r"(?i)(if|give|answer|base|calculate|assume|please|using|round|address|provide|define|state|"
+    r"respond|reply|rely|note)\b"
 )
 _STATEMENTS = {
     "income": "statement of income",
@@ -104,7 +115,7 @@ def investigations(question: str) -> list[tuple[str, str]]:
 
     if len(topics) > 1:
         for topic in topics:
-            add(topic, f"What do the documents report on {topic}{about}?")
+            add(topic, f"What is reported on {topic}{about}?")
     else:
         add(topics[0], question)
     topic = topics[0]
@@ -115,7 +126,7 @@ def investigations(question: str) -> list[tuple[str, str]]:
         fallback.append((f"The {name}", f"What does the {name}{about} show on {topic}?"))
     fallback += [
         ("What explains it", f"Why did {topic}{about} change, and what drove it?"),
-        ("Notes and definitions", f"How do the notes define and break down {topic}{about}?"),
+        ("Notes and details", f"What do the notes say on {topic}{about}?"),
         ("Outlook", f"What is expected or planned on {topic}{about}?"),
     ]
     for title, text in fallback:
@@ -137,9 +148,11 @@ def title_of(question: str) -> str:
 
 
 def _topics(question: str, subject: str) -> list[str]:
-    """What a question asks about, in its own words."""
+    """What a question asks about, in its own words; sentences on how to answer are left out."""
+    sentences = re.split(r"(?<=[.?!])\s+(?=[A-Z])", question)
+    asking = [text for text in sentences if not _HOW.match(text)] or sentences
     topics: dict[str, str] = {}
-    for clause in _CLAUSE.split(question):
+    for clause in _CLAUSE.split(" ".join(asking)):
         for item in _ITEM.split(clause):
             topic = _bare(item, subject)
             if any(word not in STOP_WORDS for word in tokenize(topic)):
@@ -148,29 +161,38 @@ def _topics(question: str, subject: str) -> list[str]:
 
 
 def _bare(item: str, subject: str) -> str:
-    text = re.sub(r"[’']s\b", "", " ".join(item.strip(" .?!:").split()))
-    for word in subject.split():
-        text = re.sub(rf"\b{re.escape(word)}\b", " ", text)
-    words = text.split()
-    while words and (words[0].lower().strip(",:") in _LEAD):
+    """An item without its question words, its company and its period."""
+    text = re.sub(r"[’']s\b", "", _PARENTHESES.sub(" ", item))
+    for word in sorted(set(subject.split()) - {"and"}, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", text)
+    text = " ".join(_YEARS.sub(" ", text).split())
+    words = text.strip(" ,.?!:;").split()
+    while words and words[0].lower().strip(",:") in _LEAD:
         words.pop(0)
-    text = _TAIL.sub("", " " + " ".join(words)).strip()
-    text = text.split(". ")[0]
+    text, before = " " + " ".join(words), ""
+    while text != before:
+        text, before = _TAIL.sub("", text), text
     return " ".join(text.split()[:8]).strip(" ,.?:;")
 
 
 def _subject(question: str) -> str:
     """Whose figures are meant: the words written with a capital that open no sentence."""
     runs = re.findall(
-        r"(?<![.?!]\s)(?<!^)\b(?:[A-Z][\w&.-]*[a-z\d]|[A-Z]{2,})(?:\s+(?:of\s+)?[A-Z][\w&-]*)*",
+        r"(?<![.?!]\s)(?<!^)(?<![\w&])(?:\d?[A-Z][\w&.-]*[a-z\d]|\d?[A-Z]{1,6}(?![a-z]))"
+        r"(?:\s+(?:of\s+)?[A-Z][\w&-]*)*",
         question,
     )
-    skipped = re.compile(r"(?i)(fy|q)\d*|usd|eur|gaap|\d+")
+    known = {word for concept in CONCEPTS for phrase in concept.asked for word in phrase.split()}
+    skipped = re.compile(r"(?i)(fy|q)\d.*|fy|\w|usd|us|eur|gaap|\d+|p&l|yoy|ceo|cfo|agm")
+    subjects: dict[str, None] = {}
     for run in runs:
-        words = [word for word in run.split() if not skipped.fullmatch(word)]
-        if words and any(word.lower() not in STOP_WORDS | _LEAD for word in words):
-            return " ".join(words)
-    return ""
+        words = [
+            word for word in re.sub(r"[’']s\b", "", run).split() if not skipped.fullmatch(word)
+        ]
+        plain = STOP_WORDS | _LEAD | known
+        if words and any(not set(tokenize(word)) <= plain for word in words):
+            subjects.setdefault(" ".join(words).strip(".,"))
+    return " and ".join(list(subjects)[:3])
 
 
 def _when(question: str) -> str:

@@ -78,7 +78,8 @@ def draft(brief: str) -> str:
         else:
             missing += 1
             sections.append(
-                f"## {heading}\n\nNo passage of the documents answers this well enough to be quoted."
+                f"## {heading}\n\nNo passage of the documents answers this well enough to be "
+                "quoted."
             )
     limits = [f"- {NO_MODEL}"]
     if missing:

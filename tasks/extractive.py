@@ -31,6 +31,8 @@ READ = 8
 """Pages read for a question."""
 CITED_PAGES = 3
 """Pages cited in an answer, at most."""
+KEEP, KEEP_FINDINGS = 0.4, 0.25
+"""What a further passage must bring of what the best one brings; findings may say more."""
 
 NO_DOCUMENTS = (
     "I can't answer this: no endpoint is set, so no language model was used, and no documents "
@@ -57,15 +59,16 @@ class ExtractiveModel(LocalModel):
         if kind == "repair":
             return Said(mended(brief))
         if "search_documents" in asked.tools:
-            return _from_documents(asked, _question_of(brief, kind))
+            keep = KEEP_FINDINGS if kind == "investigate" else KEEP
+            return _from_documents(asked, _question_of(brief, kind), keep)
         return _without_documents(asked, brief)
 
 
-def _from_documents(asked: Asked, question: str) -> Said:
+def _from_documents(asked: Asked, question: str, keep: float) -> Said:
     turns = turns_of(asked.messages)
     hurried = bool(turns) and asked.messages[-1]["role"] == "user"  # told to conclude
     quotes = quotes_cited(turns)
-    wanted = [] if hurried else _next_calls(question, turns)
+    wanted = [] if hurried else _next_calls(question, turns, keep)
     if wanted and set(asked.tools) >= {name for name, _ in wanted}:
         number = len(turns) + 1
         return Said(
@@ -77,7 +80,9 @@ def _from_documents(asked: Asked, question: str) -> Said:
     return Said(nothing_found(turns))
 
 
-def _next_calls(question: str, turns: Sequence[Turn]) -> list[tuple[str, dict[str, Any]]]:
+def _next_calls(
+    question: str, turns: Sequence[Turn], keep: float
+) -> list[tuple[str, dict[str, Any]]]:
     """Search, then read, then cite; once more if every quote was refused."""
     if not turns:
         return [("search_documents", {"query": question, "top": READ})]
@@ -93,7 +98,7 @@ def _next_calls(question: str, turns: Sequence[Turn]) -> list[tuple[str, dict[st
         for call in turn
         if call.name == "cite"
     }
-    chosen = select(question, pages_read(turns), found, CITED_PAGES, refused)
+    chosen = select(question, pages_read(turns), found, refused, most_pages=CITED_PAGES, keep=keep)
     wanted = dict.fromkeys(
         (passage.file, passage.page, quote)
         for passage in chosen

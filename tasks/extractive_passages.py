@@ -27,7 +27,8 @@ _LONGEST = 700
 class Passage:
     """Words of a page. A row of a table has ``figures``, and ``columns``, the head above it.
 
-    ``label`` is a row's name, or the whole sentence; ``heading`` is what it stands under.
+    ``label`` is a row's name, or the whole sentence; ``heading`` is what it stands under;
+    ``opens`` is True for the first sentence of a paragraph.
     """
 
     file: str
@@ -37,6 +38,7 @@ class Passage:
     figures: int = 0
     columns: str = ""
     heading: str = ""
+    opens: bool = False
 
     @property
     def is_row(self) -> bool:
@@ -51,11 +53,12 @@ def passages_of(file: str, page: int, text: str) -> list[Passage]:
     heading = columns = ""
 
     def flush() -> None:
-        for sentence in _sentences(" ".join(prose)):
-            passages.append(Passage(file, page, sentence, sentence, heading=heading))
+        for opens, sentence in _sentences(" ".join(prose)):
+            passages.append(Passage(file, page, sentence, sentence, heading=heading, opens=opens))
         prose.clear()
 
     lines = [line for line in map(_plain, text.split("\n")) if line]
+    widest = max(map(len, lines), default=0)
     for at, line in enumerate(lines):
         following = lines[at + 1] if at + 1 < len(lines) else ""
         if _is_columns(line):
@@ -82,6 +85,8 @@ def passages_of(file: str, page: int, text: str) -> list[Passage]:
                 flush()
                 line = line[2:].strip()
             prose.append(line)
+            if len(line) < 0.9 * widest and re.search(r"[.!?][”\"’)]?$", line):
+                flush()
     flush()
     return passages
 
@@ -136,7 +141,8 @@ def _is_heading(line: str, following: str) -> bool:
     )
 
 
-def _sentences(text: str) -> list[str]:
+def _sentences(text: str) -> list[tuple[bool, str]]:
+    """The whole sentences of a paragraph; the first of them is told."""
     parts, start = [], 0
     for match in _END.finditer(text):
         if _ABBREVIATED.search(text[start : match.start() + 1]):
@@ -144,7 +150,11 @@ def _sentences(text: str) -> list[str]:
         parts.append(text[start : match.end()].strip())
         start = match.end()
     parts.append(text[start:].strip())
-    return [part for part in parts if 25 <= len(part) <= _LONGEST and _is_sentence(part)]
+    return [
+        (number == 0, part)
+        for number, part in enumerate(parts)
+        if 25 <= len(part) <= _LONGEST and _is_sentence(part)
+    ]
 
 
 def _is_sentence(part: str) -> bool:

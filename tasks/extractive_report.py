@@ -19,6 +19,7 @@ NO_MODEL = (
 _FINDINGS = re.compile(r"^Findings of investigation \d+, (.*)$", re.M)
 _BULLET = re.compile(r"^- .*\[E[0-9a-f]{8}\].*$", re.M)
 _ID = re.compile(r"\[(E[0-9a-f]{8})\]")
+_STATES = re.compile(r"\d.*[.!?][”\"’)]*” — ")  # a sentence with a figure says more than a row
 _SUMMARY = 5
 
 
@@ -71,7 +72,7 @@ def draft(brief: str) -> str:
                 seen.add(names[0])
                 bullets.append(bullet)
         if bullets:
-            summary.append(bullets[0])
+            summary.append(next((b for b in bullets if _STATES.search(b)), bullets[0]))
             sections.append(f"## {heading}\n\n" + "\n".join(bullets))
         elif _BULLET.search(text):
             sections.append(f"## {heading}\n\nWhat was found on this stands above.")

@@ -20,7 +20,11 @@ _NEXT = 0.9  # what a page counts against the one that the search put before it
 _PLAIN = 0.5  # what a word counts against something that filings have names for
 _STEM = 7  # letters; forms of a word differ behind them
 _COVERED = 0.6  # what a term counts again once a chosen passage has it
-_KEEP = 0.4  # a further passage must bring this much of what the best one brings
+_NEAR = 0.3  # what a term counts in the heading, the columns or the sentence before
+
+
+# Words that stand in questions of every kind.
+_EMPTY = frozenset("make made take took hold come came go went get got happen there tell".split())
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,12 @@ class _Candidate:
     before: str
 
     @cached_property
+    def words(self) -> list[str]:
+        return tokenize(self.passage.text)
+
+    @cached_property
     def stems(self) -> list[str]:
-        return [_stem(word) for word in tokenize(self.passage.text)]
+        return [_stem(word) for word in self.words]
 
     @cached_property
     def label(self) -> list[str]:
@@ -78,10 +86,15 @@ def select(
     question: str,
     pages: Mapping[tuple[str, int], str],
     found: Sequence[FoundPage],
-    most_pages: int,
     refused: set[tuple[object, object]],
+    *,
+    most_pages: int,
+    keep: float,
 ) -> list[Passage]:
-    """The passages to cite, best first; none if nothing covers enough of the question."""
+    """The passages to cite, best first; none if nothing covers enough of the question.
+
+    A further passage must bring ``keep`` of what the best one brings.
+    """
     terms = _terms(question, {page.file for page in found})
     best = max((page.score for page in found), default=0.0) or 1.0
     candidates = [
@@ -119,7 +132,7 @@ def select(
             break
         value, negative = max(values)
         first = first or value
-        if value <= 0 or value < _KEEP * first:
+        if value <= 0 or value < keep * first:
             break
         chosen.append(-negative)
         covered |= matches[-negative]
@@ -139,11 +152,11 @@ def _value(
     asked_years: set[str],
     kind: _Kind,
 ) -> float:
-    gain = sum(worth[n] * (_COVERED if n in covered else 1.0) for n in match)
-    if not gain:
-        return 0.0
-    gain += sum(0.3 * worth[n] for n in near - match)
     passage = candidate.passage
+    gain = sum(worth[n] * (_COVERED if n in covered else 1.0) for n in match)
+    gain += sum(_NEAR * worth[n] for n in near - match)
+    if not match and (passage.is_row or not passage.opens):
+        return 0.0
     if passage.is_row:
         named = sum(
             max((len(run) for run in terms[n].runs if _stands(candidate.label, run)), default=0)
@@ -156,6 +169,8 @@ def _value(
             gain *= 1.2 if asked_years & set(tokenize(passage.columns)) else 0.9
     else:
         gain /= 1 + max(0, len(candidate.stems) - 35) / 60
+        if asked_years:
+            gain *= 1.25 if asked_years & set(candidate.words) else 0.9
         gain *= kind.sentences * (1.1 if re.search(r"\d", passage.text) else 0.95)
     return gain * (0.35 + 0.65 * candidate.prior)
 
@@ -173,16 +188,15 @@ def _terms(question: str, files: set[str]) -> list[_Term]:
     for group in parse(question).groups:
         phrases = re.findall(r'"([^"]+)"', group.match)
         apart = group.match.startswith("NEAR")
+        runs = tuple(tuple(_stem(w) for w in tokenize(phrase)) for phrase in phrases)
         if apart:
-            runs = (tuple(_stem(word) for word in phrases),)
-        else:
-            runs = tuple(tuple(_stem(w) for w in tokenize(phrase)) for phrase in phrases)
+            runs = (tuple(word for run in runs for word in run),)
         words = [word for run in runs for word in run]
         if any(word in names for phrase in phrases[:1] for word in [phrase.lower()]) and (
             len(phrases) == 1 or apart
         ):
             continue
-        if words:
+        if words and not set(phrases) <= _EMPTY:
             weight = group.weight * (1.0 if len(runs) > 1 else _PLAIN)
             terms.append(_Term(runs, weight * (0.5 if apart else 1.0), apart))
     return terms
@@ -190,7 +204,10 @@ def _terms(question: str, files: set[str]) -> list[_Term]:
 
 def _stem(word: str) -> str:
     """A word's stem, cut so that forms of one word meet."""
-    return word if word.isdigit() else stem(word)[:_STEM]
+    if word.isdigit():
+        return word
+    short = re.sub(r"(?<=\w{3})([b-df-hj-np-tv-z])\1(?:ed|ing)$", r"\1", stem(word))
+    return re.sub(r"(?<=\w{4})(?:ed|ing)$", "", short)[:_STEM]
 
 
 def _has(stems: Sequence[str], term: _Term) -> bool:

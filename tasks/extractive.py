@@ -31,7 +31,7 @@ READ = 8
 """Pages read for a question."""
 CITED_PAGES = 3
 """Pages cited in an answer, at most."""
-KEEP, KEEP_FINDINGS = 0.4, 0.25
+KEEP, KEEP_FINDINGS = 0.4, 0.3
 """What a further passage must bring of what the best one brings; findings may say more."""
 
 NO_DOCUMENTS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 
 from deskwork.tools.questions import parse, tokenize, years
 from deskwork.tools.vocabulary import CONCEPTS, STOP_WORDS
@@ -15,65 +16,13 @@ _CLAUSE = re.compile(
     re.I,
 )
 _ITEM = re.compile(r",\s*(?:and\s+|or\s+)?|\s+and\s+|\s+as well as\s+", re.I)
-_LEAD = frozenset(
-    [
-        "how",
-        "what",
-        "which",
-        "why",
-        "who",
-        "where",
-        "when",
-        "did",
-        "does",
-        "do",
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "the",
-        "a",
-        "an",
-        "of",
-        "its",
-        "their",
-        "this",
-        "that",
-        "much",
-        "many",
-        "and",
-        "or",
-        "by",
-        "to",
-        "describe",
-        "explain",
-        "summarize",
-        "summarise",
-        "compare",
-        "assess",
-        "analyze",
-        "analyse",
-        "research",
-        "review",
-        "report",
-        "write",
-        "give",
-        "show",
-        "tell",
-        "me",
-        "us",
-        "about",
-        "on",
-        "for",
-        "main",
-        "key",
-        "drove",
-        "drives",
-    ]
-)
+_LEADING = """
+how what which why who where when did does do is are was were has have had the a an of its
+their this that much many and or by to describe explain summarize summarise compare assess
+analyze analyse research review report write give show tell me us about on for main key
+drove drives
+"""
+_LEAD = frozenset(_LEADING.split())
 _PERIOD = r"(?:the\s+)?(?:fiscal|fy|years?|q[1-4]|quarters?|\d|end|last|past|each|both|period)"
 _TAIL = re.compile(
     rf"\s+(?:(?:in|for|during|between|from|over|as of|at|since|until|by|to)\s+{_PERIOD}\b.*"
@@ -105,59 +54,76 @@ def plan(brief: str) -> str:
 
 def investigations(question: str) -> list[tuple[str, str]]:
     """At least three investigations, as (title, question)."""
-    subject, when = _subject(question), _when(question)
-    about = "".join([f" of {subject}" if subject else "", f" {when}" if when else ""])
+    subject = _subject(question)
+    whose = f" of {subject}" if subject else ""
     topics = _topics(question, subject)
     found: dict[str, tuple[str, str]] = {}
 
     def add(title: str, text: str) -> None:
         found.setdefault(title.lower(), (title[:1].upper() + title[1:], text))
 
-    if len(topics) > 1:
-        for topic in topics:
-            add(topic, f"What is reported on {topic}{about}?")
-    else:
-        add(topics[0], question)
-    topic = topics[0]
-    fallback = []
+    for topic in topics:
+        if len(topics) == 1:
+            add(topic.words, question)
+        elif topic.asks:
+            add(topic.words, f"{topic.words[:1].upper()}{topic.words[1:]}{whose}?")
+        else:
+            add(topic.words, f"What is reported on {topic.words}{whose}{topic.when}?")
+    first = topics[0]
+    about = f"{whose}{first.when}"
     kinds = parse(question).statements
-    for kind in sorted(kinds, key=lambda kind: -kinds[kind])[:1]:
-        name = _STATEMENTS[kind]
-        fallback.append((f"The {name}", f"What does the {name}{about} show on {topic}?"))
-    fallback += [
-        ("What explains it", f"Why did {topic}{about} change, and what drove it?"),
-        ("Notes and details", f"What do the notes say on {topic}{about}?"),
-        ("Outlook", f"What is expected or planned on {topic}{about}?"),
+    further = [
+        (f"The {name}", f"What does the {name}{about} show on {first.words}?")
+        for kind in sorted(kinds, key=lambda kind: -kinds[kind])[:1]
+        for name in [_STATEMENTS[kind]]
     ]
-    for title, text in fallback:
-        if len(found) >= 3:
-            break
+    further += [
+        ("What explains it", f"Why did {first.words}{about} change, and what drove it?"),
+        ("Notes and details", f"What do the notes say on {first.words}{about}?"),
+        ("Outlook", f"What is expected or planned on {first.words}{about}?"),
+    ]
+    for title, text in further[: max(0, 3 - len(found))]:
         add(title, text)
     return list(found.values())[:_MOST]
 
 
 def title_of(question: str) -> str:
-    """A short title: the topics, and whose they are."""
-    subject, when = _subject(question), _when(question)
+    """A short title: whose figures, on what, of when."""
+    subject = _subject(question)
     topics = _topics(question, subject)
-    listed = topics[0] if len(topics) == 1 else ", ".join(topics[:-1]) + " and " + topics[-1]
+    words = [topic.words for topic in topics if not topic.asks] or [topics[0].words]
+    listed = words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
     if len(listed) > 90:
-        listed = ", ".join(topics[:2])
+        listed = ", ".join(words[:2]) + " and more"
     listed = listed[:1].upper() + listed[1:]
-    return (f"{subject}: {listed}" if subject else listed) + (f" {when}" if when else "")
+    when = _when(question).removeprefix(" in ")
+    return (f"{subject}: {listed}" if subject else listed) + (f", {when}" if when else "")
 
 
-def _topics(question: str, subject: str) -> list[str]:
+@dataclass(frozen=True)
+class _Topic:
+    """What is asked about, and when; ``asks`` is True for words that are a question themselves."""
+
+    words: str
+    when: str
+    asks: bool = False
+
+
+def _topics(question: str, subject: str) -> list[_Topic]:
     """What a question asks about, in its own words; sentences on how to answer are left out."""
     sentences = re.split(r"(?<=[.?!])\s+(?=[A-Z])", question)
     asking = [text for text in sentences if not _HOW.match(text)] or sentences
-    topics: dict[str, str] = {}
+    topics: dict[str, _Topic] = {}
     for clause in _CLAUSE.split(" ".join(asking)):
+        when = _when(clause) or _when(question)
         for item in _ITEM.split(clause):
-            topic = _bare(item, subject)
-            if any(word not in STOP_WORDS for word in tokenize(topic)):
-                topics.setdefault(topic.lower(), topic)
-    return list(topics.values()) or ["the question"]
+            words = _bare(item, subject)
+            if re.fullmatch(r"\w+(?:ed|ing)", words):
+                asked = " ".join(item.strip(" ,.?!:;").split())
+                topics.setdefault(words.lower(), _Topic(asked, when, asks=True))
+            elif any(word not in STOP_WORDS for word in tokenize(words)):
+                topics.setdefault(words.lower(), _Topic(words, when))
+    return list(topics.values()) or [_Topic("the question", "")]
 
 
 def _bare(item: str, subject: str) -> str:
@@ -195,8 +161,8 @@ def _subject(question: str) -> str:
     return " and ".join(list(subjects)[:3])
 
 
-def _when(question: str) -> str:
-    asked = years(question)
+def _when(text: str) -> str:
+    asked = years(text)
     if not asked:
         return ""
-    return "in " + (str(asked[0]) if len(asked) == 1 else f"{asked[0]} to {asked[-1]}")
+    return " in " + (str(asked[0]) if len(asked) == 1 else f"{asked[0]} to {asked[-1]}")

@@ -24,7 +24,8 @@ _NEAR = 0.3  # what a term counts in the heading, the columns or the sentence be
 
 
 # Words that stand in questions of every kind.
-_EMPTY = frozenset("make made take took hold come came go went get got happen there tell".split())
+_ASKING = "make made take took hold come came go went get got happen there tell"
+_EMPTY = frozenset(_ASKING.split())
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def _value(
             for n in match
             if not terms[n].apart
         )
-        gain *= 0.5 + 0.7 * min(1.0, named / max(1, len(candidate.label)))
+        gain *= 0.3 + 0.9 * min(1.0, named / max(1, len(candidate.label)))
         gain *= kind.rows * (1.15 if passage.figures > 1 else 1.0)
         if asked_years:
             gain *= 1.2 if asked_years & set(tokenize(passage.columns)) else 0.9

@@ -31,8 +31,9 @@ READ = 8
 """Pages read for a question."""
 CITED_PAGES = 3
 """Pages cited in an answer, at most."""
-KEEP, KEEP_FINDINGS = 0.4, 0.3
-"""What a further passage must bring of what the best one brings; findings may say more."""
+ANSWER = {"keep": 0.4, "other_form": 1.0}
+FINDINGS = {"keep": 0.25, "other_form": 1.6}
+"""How much further passages must bring: an answer is short, findings may say more."""
 
 NO_DOCUMENTS = (
     "I can't answer this: no endpoint is set, so no language model was used, and no documents "
@@ -59,16 +60,16 @@ class ExtractiveModel(LocalModel):
         if kind == "repair":
             return Said(mended(brief))
         if "search_documents" in asked.tools:
-            keep = KEEP_FINDINGS if kind == "investigate" else KEEP
-            return _from_documents(asked, _question_of(brief, kind), keep)
+            width = FINDINGS if kind == "investigate" else ANSWER
+            return _from_documents(asked, _question_of(brief, kind), width)
         return _without_documents(asked, brief)
 
 
-def _from_documents(asked: Asked, question: str, keep: float) -> Said:
+def _from_documents(asked: Asked, question: str, width: dict[str, float]) -> Said:
     turns = turns_of(asked.messages)
     hurried = bool(turns) and asked.messages[-1]["role"] == "user"  # told to conclude
     quotes = quotes_cited(turns)
-    wanted = [] if hurried else _next_calls(question, turns, keep)
+    wanted = [] if hurried else _next_calls(question, turns, width)
     if wanted and set(asked.tools) >= {name for name, _ in wanted}:
         number = len(turns) + 1
         return Said(
@@ -81,7 +82,7 @@ def _from_documents(asked: Asked, question: str, keep: float) -> Said:
 
 
 def _next_calls(
-    question: str, turns: Sequence[Turn], keep: float
+    question: str, turns: Sequence[Turn], width: dict[str, float]
 ) -> list[tuple[str, dict[str, Any]]]:
     """Search, then read, then cite; once more if every quote was refused."""
     if not turns:
@@ -98,7 +99,7 @@ def _next_calls(
         for call in turn
         if call.name == "cite"
     }
-    chosen = select(question, pages_read(turns), found, refused, most_pages=CITED_PAGES, keep=keep)
+    chosen = select(question, pages_read(turns), found, refused, most_pages=CITED_PAGES, **width)
     wanted = dict.fromkeys(
         (passage.file, passage.page, quote)
         for passage in chosen

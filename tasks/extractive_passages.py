@@ -136,7 +136,7 @@ def _is_heading(line: str, following: str) -> bool:
         and not line[0].islower()
         and not line.startswith(("- ", "• ", "● "))
         and bool(following)
-        and not following[0].islower()
+        and not re.match(r"[a-z(\d$]", following)
         and len(line.split()) <= 10
     )
 

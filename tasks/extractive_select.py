@@ -20,6 +20,7 @@ _NEXT = 0.9  # what a page counts against the one that the search put before it
 _PLAIN = 0.5  # what a word counts against something that filings have names for
 _STEM = 7  # letters; forms of a word differ behind them
 _COVERED = 0.6  # what a term counts again once a chosen passage has it
+_BY_ONE_WORD = 0.6  # a row whose long label shares one word with what is asked ("cost of sales")
 _NEAR = 0.3  # what a term counts in the heading, the columns or the sentence before
 
 
@@ -39,16 +40,20 @@ class _Term:
 
 @dataclass(frozen=True)
 class _Kind:
-    """How much rows of tables and sentences count for a question."""
+    """How much rows of tables, sentences, and sentences that give a cause count."""
 
     rows: float = 1.0
-    sentences: float = 1.0
+    causes: float = 1.0
 
 
 _FOR_FIGURES = _Kind(rows=1.6)
-_FOR_REASONS = _Kind(rows=0.6)
+_FOR_REASONS = _Kind(rows=0.4, causes=1.4)
 _REASONS = re.compile(
     r"(?i)\b(why|drove|driv\w+|reasons?|explain\w*|cause[sd]?|due to|led to|risks?|describe)\b"
+)
+
+_CAUSES = re.compile(
+    r"(?i)\b(because|due to|driven|primarily|attributable|as a result|reflect\w*|owing|offset)\b"
 )
 
 
@@ -91,10 +96,12 @@ def select(
     *,
     most_pages: int,
     keep: float,
+    other_form: float,
 ) -> list[Passage]:
     """The passages to cite, best first; none if nothing covers enough of the question.
 
-    A further passage must bring ``keep`` of what the best one brings.
+    A further passage must bring ``keep`` of what the best one brings; a sentence beside rows, or a
+    row beside sentences, counts ``other_form``.
     """
     terms = _terms(question, {page.file for page in found})
     best = max((page.score for page in found), default=0.0) or 1.0
@@ -122,8 +129,13 @@ def select(
     first = 0.0
     while len(chosen) < QUOTES:
         used = {(candidates[i].passage.file, candidates[i].passage.page) for i in chosen}
+        forms = {candidates[i].passage.is_row for i in chosen}
         values = [
-            (_value(c, matches[i], near[i], covered, terms, worth, asked_years, kind), -i)
+            (
+                (other_form if forms == {not c.passage.is_row} else 1.0)
+                * _value(c, matches[i], near[i], covered, terms, worth, asked_years, kind),
+                -i,
+            )
             for i, c in enumerate(candidates)
             if i not in chosen
             and (len(used) < most_pages or (c.passage.file, c.passage.page) in used)
@@ -165,6 +177,8 @@ def _value(
             if not terms[n].apart
         )
         gain *= 0.3 + 0.9 * min(1.0, named / max(1, len(candidate.label)))
+        if named <= 1 and len(candidate.label) > 2:
+            gain *= _BY_ONE_WORD
         gain *= kind.rows * (1.15 if passage.figures > 1 else 1.0)
         if asked_years:
             gain *= 1.2 if asked_years & set(tokenize(passage.columns)) else 0.9
@@ -172,7 +186,9 @@ def _value(
         gain /= 1 + max(0, len(candidate.stems) - 35) / 60
         if asked_years:
             gain *= 1.25 if asked_years & set(candidate.words) else 0.9
-        gain *= kind.sentences * (1.1 if re.search(r"\d", passage.text) else 0.95)
+        if _CAUSES.search(passage.text):
+            gain *= kind.causes
+        gain *= 1.1 if re.search(r"\d", passage.text) else 0.95
     return gain * (0.35 + 0.65 * candidate.prior)
 
 

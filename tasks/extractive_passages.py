@@ -15,6 +15,10 @@ _DATE_WORDS = re.compile(
     r"(?i)\b(january|february|march|april|may|june|july|august|september|october|november|"
     r"december)\s+\d{1,2}\b,?|\bq[1-4]\b|\b\d{1,2}\b(?=\s*(?:weeks|months))"
 )
+_DATES_ALONE = re.compile(
+    r"(?i)(?:(?:january|february|march|april|may|june|july|august|september|october|november|"
+    r"december)\s+\d{1,2},?|(?:19|20)\d\d|,|\s|and|(?:fiscal )?years? ended|as of|at)+"
+)
 _ABBREVIATED = re.compile(
     r"\b(?:Inc|Corp|Co|Ltd|No|Mr|Ms|Mrs|Dr|St|vs|approx|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec|"
     r"[A-Z]|e\.g|i\.e|U\.S)\.$"
@@ -50,6 +54,7 @@ def passages_of(file: str, page: int, text: str) -> list[Passage]:
     """The passages of one page, from top to bottom."""
     passages: list[Passage] = []
     prose: list[str] = []
+    dates: list[str] = []
     heading = columns = ""
 
     def flush() -> None:
@@ -61,6 +66,14 @@ def passages_of(file: str, page: int, text: str) -> list[Passage]:
     widest = max(map(len, lines), default=0)
     for at, line in enumerate(lines):
         following = lines[at + 1] if at + 1 < len(lines) else ""
+        if _DATES_ALONE.fullmatch(line):
+            # Dates of columns may stand on lines of their own.
+            flush()
+            dates.append(line)
+            if len(_YEAR.findall(" ".join(dates))) > 1:
+                columns = " ".join(dates)
+            continue
+        dates.clear()
         if _is_columns(line):
             flush()
             columns = line

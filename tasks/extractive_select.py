@@ -21,6 +21,7 @@ _PLAIN = 0.5  # what a word counts against something that filings have names for
 _STEM = 7  # letters; forms of a word differ behind them
 _COVERED = 0.6  # what a term counts again once a chosen passage has it
 _BY_ONE_WORD = 0.6  # a row whose long label shares one word with what is asked ("cost of sales")
+_REFERRING = 0.8  # the same for a sentence that goes on about it ("The increase was due to")
 _NEAR = 0.3  # what a term counts in the heading, the columns or the sentence before
 
 
@@ -52,6 +53,13 @@ _REASONS = re.compile(
     r"(?i)\b(why|drove|driv\w+|reasons?|explain\w*|cause[sd]?|due to|led to|risks?|describe)\b"
 )
 
+_AMOUNTS = re.compile(
+    r"(?i)\b(how (?:much|many)|amount|number of|percent\w*|rate|ratio|total|average|by quarter)\b|%"
+)
+_REFERS = re.compile(
+    r"(?:The|This|These|Such|Both)\b[^.]{0,30}"
+    r"\b(?:increases?|decreases?|changes?|growth|declines?|improvements?|reductions?)\b"
+)
 _CAUSES = re.compile(
     r"(?i)\b(because|due to|driven|primarily|attributable|as a result|reflect\w*|owing|offset)\b"
 )
@@ -61,7 +69,9 @@ def _kind(question: str) -> _Kind:
     """What a question wants, as its first sentence tells; later ones say how to answer."""
     if _REASONS.search(question.partition("?")[0]):
         return _FOR_REASONS
-    return _FOR_FIGURES if parse(question).statements else _Kind()
+    if parse(question).statements or _AMOUNTS.search(question):
+        return _FOR_FIGURES
+    return _Kind(rows=0.7)
 
 
 @dataclass(frozen=True)
@@ -167,7 +177,8 @@ def _value(
 ) -> float:
     passage = candidate.passage
     gain = sum(worth[n] * (_COVERED if n in covered else 1.0) for n in match)
-    gain += sum(_NEAR * worth[n] for n in near - match)
+    share = _REFERRING if _REFERS.match(passage.text) else _NEAR
+    gain += sum(share * worth[n] for n in near - match)
     if not match and (passage.is_row or not passage.opens):
         return 0.0
     if passage.is_row:

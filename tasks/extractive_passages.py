@@ -24,6 +24,7 @@ _ABBREVIATED = re.compile(
     r"[A-Z]|e\.g|i\.e|U\.S)\.$"
 )
 _END = re.compile(r"[.!?][”\"’)]?\s+(?=[A-Z“\"(0-9•])")
+_PROSE = re.compile(r"[.;?!] [A-Z]|\b(?:was|were|is|are|has|have|which|that|our|we|compared)\b")
 _LONGEST = 700
 
 
@@ -110,10 +111,13 @@ def _plain(line: str) -> str:
 
 def _row(line: str) -> tuple[str, int] | None:
     """A row's label and how many figures it has, or None."""
-    if len(line) > 260 or not (match := _ROW.match(line)):
+    if len(line) > 260 or line.endswith((",", ";")) or not (match := _ROW.match(line)):
         return None
-    figures = len(re.findall(r"\d[\d,.]*", match["figures"]))
+    numbers = re.findall(r"\d[\d,.]*", match["figures"])
+    figures = len(numbers)
     label = match["label"].strip(" |.…·")
+    if all(_YEAR.fullmatch(number) for number in numbers) or _PROSE.search(label):
+        return None
     if not figures or (figures < 2 and (len(label.split()) > 9 or len(label) < 3)):
         return None
     page_number = figures == 1 and "|" not in line and re.search(r"\s\d{1,3}$", line)
@@ -146,6 +150,7 @@ def _is_heading(line: str, following: str) -> bool:
     return (
         len(line) < 80
         and not line.endswith((".", ",", ";", "-"))
+        and not (line.endswith(":") and _PROSE.search(line))
         and not line[0].islower()
         and not line.startswith(("- ", "• ", "● "))
         and bool(following)
@@ -176,5 +181,6 @@ def _is_sentence(part: str) -> bool:
     return (
         len(words) >= 5
         and (part[0].isupper() or part[0].isdigit() or part[0] in '“"(‘$')
-        and part.rstrip('”"’)')[-1:] in (".", "!", "?", ";")
+        and part.rstrip('”"’)')[-1:] in (".", "!", "?", ";", ":")
+        and not (part.endswith(":") and len(words) < 8)
     )

@@ -59,7 +59,6 @@ _BUYBACK = (
     "purchases of treasury",
     "share repurchase",
     "stock repurchase",
-    "repurchased",
     "treasury stock",
 )
 _GROSS = ("gross profit", "gross margin")

@@ -22,6 +22,7 @@ _STEM = 7  # letters; forms of a word differ behind them
 _COVERED = 0.6  # what a term counts again once a chosen passage has it
 _BY_ONE_WORD = 0.6  # a row whose long label shares one word with what is asked ("cost of sales")
 _REFERRING = 0.8  # the same for a sentence that goes on about it ("The increase was due to")
+_APART = 0.5  # words that stand apart, against the same words in a row
 _NEAR = 0.3  # what a term counts in the heading, the columns or the sentence before
 
 
@@ -226,7 +227,10 @@ def _terms(question: str, files: set[str]) -> list[_Term]:
             continue
         if words and not set(phrases) <= _EMPTY:
             weight = group.weight * (1.0 if len(runs) > 1 else _PLAIN)
-            terms.append(_Term(runs, weight * (0.5 if apart else 1.0), apart))
+            terms.append(_Term(runs, weight * (_APART if apart else 1.0), apart))
+            # Filings also say it in another order: "repurchased 2.2 million of its shares".
+            if several := tuple(run for run in runs if len(run) > 1 and not apart):
+                terms.append(_Term(several, weight * _APART, apart=True))
     return terms
 
 
@@ -240,7 +244,7 @@ def _stem(word: str) -> str:
 
 def _has(stems: Sequence[str], term: _Term) -> bool:
     if term.apart:
-        return set(term.runs[0]) <= set(stems)
+        return any(set(run) <= set(stems) for run in term.runs)
     return any(_stands(stems, run) for run in term.runs)
 
 

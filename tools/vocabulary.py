@@ -52,15 +52,7 @@ _DA = ("depreciation and amortization", "depreciation", "amortization")
 _EQUITY = ("total equity", "shareholders equity", "stockholders equity", "shareowners equity")
 _CFO = ("net cash provided by operating activities", "cash from operations", "operating activities")
 _DIVIDENDS = ("dividends paid", "cash dividends", "payment of dividends", "dividends")
-_BUYBACK = (
-    "repurchases of common stock",
-    "repurchase of common",
-    "repurchase of shares",
-    "purchases of treasury",
-    "share repurchase",
-    "stock repurchase",
-    "treasury stock",
-)
+_BUYBACK = ("repurchases of common stock", "share repurchase", "stock repurchase", "treasury stock")
 _GROSS = ("gross profit", "gross margin")
 _INTEREST = ("interest expense", "finance costs")
 _TAX = ("provision for income taxes", "income tax expense", "income taxes")

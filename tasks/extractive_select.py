@@ -16,9 +16,11 @@ QUOTES = 4
 """Passages in an answer, at most."""
 ENOUGH = 0.3
 """The share of a question's weight that an answer must cover; less is no answer."""
+ENOUGH_IN_ONE = 0.4
+"""The share that the best passage must cover, where the question has words of its own alone."""
 _NEXT = 0.9  # what a page counts against the one that the search put before it
 _PLAIN = 0.5  # what a word counts against something that filings have names for
-_STEM = 7  # letters; forms of a word differ behind them
+_STEM = 8  # letters; forms of a word differ behind them
 _COVERED = 0.6  # what a term counts again once a chosen passage has it
 _BY_ONE_WORD = 0.6  # a row whose long label shares one word with what is asked ("cost of sales")
 _REFERRING = 0.8  # the same for a sentence that goes on about it ("The increase was due to")
@@ -42,13 +44,16 @@ class _Term:
 
 @dataclass(frozen=True)
 class _Kind:
-    """How much rows of tables, sentences, and sentences that give a cause count."""
+    """How much rows of tables, sentences that give a cause, and those with a figure count."""
 
     rows: float = 1.0
     causes: float = 1.0
+    with_figure: float = 1.1
+    without: float = 0.95
 
 
 _FOR_FIGURES = _Kind(rows=1.6)
+_FOR_AMOUNTS = _Kind(rows=1.6, with_figure=1.3, without=0.8)
 _FOR_REASONS = _Kind(rows=0.4, causes=1.4)
 _REASONS = re.compile(
     r"(?i)\b(why|drove|driv\w+|reasons?|explain\w*|cause[sd]?|due to|led to|risks?|describe)\b"
@@ -70,7 +75,9 @@ def _kind(question: str) -> _Kind:
     """What a question wants, as its first sentence tells; later ones say how to answer."""
     if _REASONS.search(question.partition("?")[0]):
         return _FOR_REASONS
-    if parse(question).statements or _AMOUNTS.search(question):
+    if _AMOUNTS.search(question):
+        return _FOR_AMOUNTS
+    if parse(question).statements:
         return _FOR_FIGURES
     return _Kind(rows=0.7)
 
@@ -163,6 +170,10 @@ def select(
     around = set().union(*(near[i] for i in chosen)) if chosen else set()
     if sum(worth[n] for n in covered | around) < ENOUGH * sum(worth):
         return []
+    named = any(terms[n].weight >= 1.0 for n in covered | around)
+    leading = matches[chosen[0]] | near[chosen[0]]
+    if not named and sum(worth[n] for n in leading) < ENOUGH_IN_ONE * sum(worth):
+        return []
     return [candidates[i].passage for i in chosen]
 
 
@@ -200,7 +211,7 @@ def _value(
             gain *= 1.25 if asked_years & set(candidate.words) else 0.9
         if _CAUSES.search(passage.text):
             gain *= kind.causes
-        gain *= 1.1 if re.search(r"\d", passage.text) else 0.95
+        gain *= kind.with_figure if re.search(r"\d", passage.text) else kind.without
     return gain * (0.35 + 0.65 * candidate.prior)
 
 

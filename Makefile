@@ -17,6 +17,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m deskwork.tasks.prefect_host --prepare || echo "The Prefect database could not be prepared; the first command of a home will take longer."
 	@touch $(STAMP)
 
+# The main job on sample files, with nothing configured.
+demo: install
+	@$(BIN)/python samples/demo.py $(BIN)/deskwork demo
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -31,4 +35,4 @@ constraints: install
 	@echo "uv>=0.5" | $(BIN)/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url - | grep -v '^-' >> constraints.txt
 
 clean:
-	rm -rf .venv build *.egg-info
+	rm -rf .venv build demo *.egg-info

@@ -117,7 +117,7 @@ def page_of(report: Report, numbers: dict[str, int], collection: Collection) -> 
     return _template().render(
         title=next((s.heading for s in report.sections if s.level == 1), report.question),
         report=report,
-        body=Markup(CITATION.sub(cite, body)),
+        body=Markup(re.sub(rf"\s*{CITATION.pattern}", cite, body)),
         notes=_notes(report),
         about=_about(report),
         sources=sources,

@@ -156,10 +156,27 @@ def sentences_of(text: str) -> list[str]:
 def _split(block: str) -> list[str]:
     """Sentences with the citations that stand behind their full stop."""
     parts, start = [], 0
+    quoted = _quoted(block)
     for match in _SENTENCE_END.finditer(block):
+        # The full stops of a quote are its own: the sentence around it goes on.
+        if any(begin < match.start() < end for begin, end in quoted):
+            continue
         parts.append(block[start : match.end()])
         start = match.end()
     return [*parts, block[start:]]
+
+
+def _quoted(block: str) -> list[tuple[int, int]]:
+    """Where quotes in “…” stand, the outermost ones; a mark that is never closed is none."""
+    spans, open_at = [], list[int]()
+    for match in re.finditer("[“”]", block):
+        if match.group() == "“":
+            open_at.append(match.start())
+        elif open_at:
+            start = open_at.pop()
+            if not open_at:
+                spans.append((start, match.end()))
+    return spans
 
 
 def problems_of(claims: list[Claim]) -> list[str]:

@@ -88,7 +88,8 @@ class Collection:
                 raise NotFound(f"There is no file {name!r} here.", self._names())
             found = close[0]
         if found.state == "failed":
-            raise ToolError(f"{found.name} can't be read. {found.reason}")
+            told = found.reason.startswith(found.name)
+            raise ToolError(found.reason if told else f"{found.name}: {found.reason}")
         return found
 
     def _names(self) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from deskwork.tools.errors import ToolError
+from deskwork.tools.pictures import fit
 from deskwork.tools.tool import Desk, ToolResult, tool
 
 FileName = Annotated[str, Field(description="The file's name as list_documents gives it.")]
@@ -96,7 +97,8 @@ def read_document(
 @tool(repeatable=True)
 def look_at_page(file: FileName, page: PageNumber, desk: Desk) -> ToolResult:
     """Look at a page of a PDF as a picture: for charts, scans, and tables that text can't show."""
-    picture = desk.collection.picture(file, page)
+    # A scan as PNG may be larger than servers take; it is then sent as JPEG.
+    picture = fit(desk.collection.picture(file, page)).data
     name = desk.collection.file(file).name
     return ToolResult(f"{name} · page {page}: the picture of the page.", images=(picture,))
 

@@ -61,14 +61,14 @@ def test_what_cant_be_computed_is_one_sentence(expression: str, sentence: str) -
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=25, deadline=5000)
+@settings(max_examples=25, deadline=20_000)
 @given(st.decimals(-(10**9), 10**9, places=4), st.decimals(-(10**9), 10**9, places=4))
 def test_sums_and_differences_are_exact(left: Decimal, right: Decimal) -> None:
     assert evaluate(f"({left:f}) + ({right:f})") == left + right
     assert evaluate(f"({left:f}) - ({right:f})") == left - right
 
 
-@settings(max_examples=60, deadline=5000)
+@settings(max_examples=60, deadline=20_000)
 @given(st.text(alphabet="0123456789+-*/%^().,[] abcxsum", max_size=20))
 def test_any_text_is_a_value_or_a_tool_error(expression: str) -> None:
     with contextlib.suppress(ToolError):

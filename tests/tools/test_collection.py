@@ -84,7 +84,7 @@ def test_no_match_is_an_empty_list(collection: Collection) -> None:
 OPERATORS = ['"', "NEAR(a b)", "a AND", "text:x*", "-", "^x"]
 
 
-@settings(max_examples=150, deadline=2000)
+@settings(max_examples=150, deadline=20_000)
 @given(query=st.text(max_size=60) | st.sampled_from(OPERATORS))
 def test_no_query_breaks_the_search(collection: Collection, query: str) -> None:
     for hit in collection.search(query, top=3):

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deskwork.tools.quotes import closest, find, fold, too_short
@@ -26,6 +26,7 @@ GAPS = st.sampled_from([" ", "\n", "  ", "\u00a0", " \n "])
 SWAPS = {"’": "'", "“": '"', "”": '"', "–": "-", "ﬁ": "fi", "é": "e\u0301", "\u00a0": " "}
 
 
+@settings(deadline=None)
 @given(WORDS, st.data())
 def test_what_is_only_written_differently_is_found_and_comes_back_in_the_sources_words(
     words: list[str], data: st.DataObject
@@ -44,6 +45,7 @@ def test_what_is_only_written_differently_is_found_and_comes_back_in_the_sources
     assert place.folded == fold(own).text
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_folding_is_stable_and_its_offsets_lie_in_the_text(text: str) -> None:
     folded = fold(text)

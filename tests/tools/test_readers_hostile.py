@@ -24,14 +24,14 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 HEADS = (b"", b"%PDF-1.4\n", b"PK\x03\x04", OLE, b"<html>", b"\xff\xfe")
 
 
-@settings(max_examples=150, deadline=3000, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=20_000, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(HEADS), st.binary(max_size=400), st.sampled_from(sorted(GOOD)))
 def test_garbage_is_read_or_refused_but_never_breaks(head: bytes, tail: bytes, name: str) -> None:
     with contextlib.suppress(BadFile):
         read_bytes(head + tail, name)
 
 
-@settings(max_examples=150, deadline=3000, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=20_000, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(GOOD)), st.data())
 def test_a_damaged_file_is_read_or_refused_but_never_breaks(name: str, data: st.DataObject) -> None:
     good = bytearray(GOOD[name])

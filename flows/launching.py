@@ -16,6 +16,7 @@ from uuid import UUID
 import httpx
 
 from deskwork.flows import running
+from deskwork.tasks import faults
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ensure_server
@@ -58,6 +59,7 @@ async def launch(
     settings = load_settings().with_model(request.model)
     job, earlier_run = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
+    faults.point("job-created")
     tell("job", job, f"job {job}")
     running.transport.set(transport)
     if "prefect" in sys.modules and _inside_a_flow():

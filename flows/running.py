@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from deskwork.tasks import faults
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Job
 from deskwork.tasks.profiles import find_profile
@@ -142,7 +143,9 @@ def _leave(writer: Writer, run: Run | None, state: str, reason: str) -> None:
                 meta["reason"] = reason
             if run.files:
                 meta["files"] = list(run.files)
+            faults.point("before-outcome")
             writer.append([Draft("outcome", meta)])
+            faults.point("after-outcome")
     finally:
         writer.release(state, reason)
 

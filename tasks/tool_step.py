@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from deskwork.tasks import faults
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import clean, loads
 from deskwork.tasks.entries import Draft
@@ -47,8 +48,10 @@ async def run_call(
     if result.evidence:
         meta["evidence"] = [asdict(item) for item in result.evidence]
     draft = await asyncio.to_thread(_draft, session, conversation, call, result, meta)
+    faults.point("before-result")
     async with session.appending:
         await _record(session, conversation, place, draft)
+    faults.point("result-recorded")
 
 
 async def _result(

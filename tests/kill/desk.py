@@ -14,19 +14,21 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import httpx
 import sqlalchemy as sa
 
+from deskwork.tasks import faults, machine
 from deskwork.tasks.blobs import open_blobs
 from deskwork.tasks.database import calls
 from deskwork.tasks.forks import Verified, verify
 from deskwork.tasks.journal import Job, Journal
 from deskwork.tasks.local_server import serve
 from deskwork.tasks.outcomes import descendants, outcome
-from deskwork.tasks.prefect_server import ensure_server
 from deskwork.tasks.processes import bearing, until
 from tests.kill import script
 from tests.kill.script import Step
@@ -55,7 +57,7 @@ class Desk:
         self.journal = Journal.open(self.database_url, self.home)
         self.blobs = open_blobs(None, self.home)
 
-    def env(self, **more: str) -> dict[str, str]:
+    def env(self) -> dict[str, str]:
         """The environment of a command of this home."""
         kept = ("DESKWORK_", "PREFECT_", "KILL_")
         env = {name: value for name, value in os.environ.items() if not name.startswith(kept)}
@@ -65,29 +67,40 @@ class Desk:
             "DESKWORK_MODEL": "scripted",
             "DESKWORK_PROTOCOL": self.protocol,
             "PYTHONPATH": str(ROOT),
+            "KILL_FOLDER": str(self.home / "tasks"),
         }
         if self.database_url:
             env["DESKWORK_DATABASE_URL"] = self.database_url
-        return {**env, **more}
+        return env
 
-    def call(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command run to its end."""
         return subprocess.run(
             [str(COMMAND), *arguments],
-            env=self.env(**more),
+            env=self.env(),
             cwd=self.home,
             capture_output=True,
             text=True,
             timeout=LIMIT,
         )
 
+    def api(self, path: str, body: object = None) -> Any:
+        """What the Prefect API says, as JSON."""
+        url = f"{machine.status(self.home)['api']}{path}"
+        answer = httpx.get(url) if body is None else httpx.post(url, json=body)
+        return answer.raise_for_status().json()
+
+    def states_of(self, run: str) -> set[str]:
+        """The states of a flow run and of its tasks."""
+        tasks = self.api("/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}})
+        return {found["state"]["type"] for found in [*tasks, self.api(f"/flow_runs/{run}")]}
+
 
 @contextlib.contextmanager
 def opened(
     home: Path, database_url: str | None = None, protocol: str = "chat", model: Model | None = None
 ) -> Iterator[Desk]:
-    """A desk with its model's server; the Prefect server is started if need be, and left."""
-    ensure_server(home, say=lambda line: None)
+    """A desk with its model's server. Its first command starts the Prefect server, which stays."""
     model = model or Model()
     with serve(model.respond) as url:
         desk = Desk(home, database_url, protocol, model, url)
@@ -124,14 +137,19 @@ class Task:
         files, out = str(self.folder / "files"), str(self.folder / "out")
         return ["research", script.research_question(self.name), "--files", files, "--out", out]
 
-    def start(self, arguments: list[str] | None = None, **env: str) -> Client:
-        """Start the command, or another one of the same job."""
-        more = {"KILL_FOLDER": str(self.folder), MARK: self.name, **env}
-        return Client(self, arguments or self.arguments, more)
+    def start(self, argv: Sequence[str] = (), die_at: str = "") -> Client:
+        """Start the command, or another one that goes on with the job."""
+        env = {MARK: self.name}
+        if die_at:
+            env[faults.VARIABLE] = die_at
+        return Client(self, argv or [str(COMMAND), *self.arguments], env)
 
-    def killed(self, kill: Kill, arguments: list[str] | None = None, **env: str) -> bool:
-        """Run until the kill; True when it came before the end. Then take stock."""
-        client = self.start(arguments, **env)
+    def killed(self, kill: Kill, die_at: str = "", argv: Sequence[str] = ()) -> bool:
+        """Run until the kill; True when it came before the end. Then take stock.
+
+        ``die_at`` is a point of `deskwork.tasks.faults`.
+        """
+        client = self.start(argv, die_at)
         kill(client)
         died = client.wait() == -signal.SIGKILL
         self.kills += died
@@ -143,6 +161,13 @@ class Task:
         """The job in the journal, once it is there."""
         mine = [job for job in self.desk.journal.jobs(roots=True) if self._is_mine(job)]
         return mine[-1] if mine else None
+
+    def flow_run(self) -> str:
+        """The flow run that held the job last."""
+        job = self.job()
+        assert job is not None
+        assert job.flow_run is not None
+        return job.flow_run
 
     def jobs(self) -> list[str]:
         """The ids of the job and of its investigations."""
@@ -227,13 +252,13 @@ class Task:
 class Client:
     """A job's command, running in a process group of its own."""
 
-    def __init__(self, task: Task, arguments: list[str], env: Mapping[str, str]) -> None:
+    def __init__(self, task: Task, argv: Sequence[str], env: Mapping[str, str]) -> None:
         self.task = task
         self.asked_before = task.desk.model.requests_of(task.name)
         with (task.folder / "out.txt").open("w") as out, (task.folder / "err.txt").open("w") as err:
             self.process = subprocess.Popen(
-                [str(COMMAND), *arguments],
-                env=task.desk.env(**env),
+                argv,
+                env={**task.desk.env(), **env},
                 cwd=task.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=out,

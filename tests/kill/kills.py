@@ -74,17 +74,17 @@ def never(client: Client) -> None:
     client.wait()
 
 
-def any_kill(task: Task) -> tuple[Kill, dict[str, str]]:
-    """One at random, and the environment it needs."""
+def any_kill(task: Task) -> tuple[Kill, str]:
+    """One at random, and the point at which the process shall die by itself, if any."""
     roll = random.random()
     if roll < 0.2:
-        return after_start(random.uniform(0.3, 8)), {}
+        return after_start(random.uniform(0.3, 8)), ""
     if roll < 0.5:
-        return after_request(random.uniform(0, 3)), {}
+        return after_request(random.uniform(0, 3)), ""
     if roll < 0.6:
-        return in_flight(random.randint(1, 3)), {}
+        return in_flight(random.randint(1, 3)), ""
     if roll < 0.75:
-        return at_last_byte(random.randint(1, 3)), {}
+        return at_last_byte(random.randint(1, 3)), ""
     points = ["before-request", "after-reply", "reply-recorded"]
     if task.kind == "ask":
         points += ["before-result", "result-recorded", "before-result", "result-recorded"]
@@ -92,7 +92,7 @@ def any_kill(task: Task) -> tuple[Kill, dict[str, str]]:
         points += ["indexing", "before-result", "publishing"]
     at = f"{random.choice(points)}:{random.randint(1, 3)}"
     once = ["job-created", "before-outcome", "after-outcome"]
-    return never, {"DESKWORK_DIE_AT": random.choice([at, at, at, *once])}
+    return never, random.choice([at, at, at, *once])
 
 
 def _at(client: Client, hooks: dict[str, Hook], count: int) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from deskwork.tasks.prefect_server import stop_server
+from deskwork.tasks.prefect_server import ensure_server, stop_server
 from tests import postgres
 from tests.kill import kills
 from tests.kill.desk import Desk, Task, opened
@@ -65,8 +65,8 @@ class Soak:
 
     def _lead(self, task: Task) -> None:
         while task.kills < self.each and self.kills < self.wanted:
-            kill, env = kills.any_kill(task)
-            if task.killed(kill, **env):
+            kill, die_at = kills.any_kill(task)
+            if task.killed(kill, die_at):
                 with self._lock:
                     self.kinds[task.kind] += 1
             job = task.job()
@@ -127,6 +127,7 @@ def main() -> int:
         protocol = "chat" if kind == "sqlite" else "messages"
         home = Path(tempfile.mkdtemp(prefix="deskwork-soak-"))
         with _database(kind) as url, opened(home, url, protocol) as desk:
+            ensure_server(home, say=print)
             soak = Soak(desk, -(-given.kills // len(kinds)), given.each)
             with ThreadPoolExecutor(given.jobs) as pool:
                 for running in [pool.submit(soak.work) for _ in range(given.jobs)]:

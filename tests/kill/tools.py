@@ -1,7 +1,8 @@
 """A tool for jobs that are killed: it writes down when it begins and ends, outside of the job.
 
-``KILL_FOLDER`` names the job's folder. Its file ``calls`` gets a line for each beginning and each
-end; the file ``hold`` names a call that shall not end, which then makes the file ``held``.
+``KILL_FOLDER`` holds a folder for each task. The file ``calls`` there gets a line for each
+beginning and each end; the file ``hold`` names a call that shall not end, which then writes its
+process's number to ``held``.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from pathlib import Path
 from deskwork.tools.tool import ToolResult, tool
 from tests.kill.script import value_of
 
-LONGEST = 0.4  # seconds
+LONGEST = 0.2  # seconds
 
 
 @tool(repeatable=True)
 def look_up(key: str) -> ToolResult:
     """Look a key up."""
-    folder = Path(os.environ["KILL_FOLDER"])
+    folder = Path(os.environ["KILL_FOLDER"]) / key.partition(".")[0]
     _note(folder, f"begin {key}")
     time.sleep(random.uniform(0, LONGEST))
     hold = folder / "hold"
     while hold.exists() and hold.read_text() == key:
-        (folder / "held").touch()
+        (folder / "held").write_text(str(os.getpid()))
         time.sleep(0.02)
     _note(folder, f"end {key}")
     return ToolResult(text=value_of(key))

@@ -59,6 +59,7 @@ def test_a_worker_s_run_is_killed_and_retried_by_the_button(up: Desk) -> None:
     task.take_stock()
     assert len(task.recorded_steps()) == 2
 
+    # Pressed at once: the worker has more to say about the crash, which must not undo it.
     retry = {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}}
     assert up.api(f"/flow_runs/{run}/set_state", retry)["status"] == "ACCEPT"
     eventually(lambda: up.api(f"/flow_runs/{run}")["state"]["type"] == "COMPLETED")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -124,6 +125,34 @@ def test_a_signal_stops_a_job_in_a_sentence(desk: Desk) -> None:
     (task.folder / "hold").unlink()
     assert not task.killed(never)
     assert task.problems() == []
+
+
+def test_a_raised_limit_goes_on_and_another_model_is_refused(desk: Desk) -> None:
+    task = Task(desk, "limited", turns=3)
+    stopped = desk.call(*task.arguments, "--max-steps", "2")
+    assert stopped.returncode == 5, stopped.stderr
+    assert "Partial result" in stopped.stdout
+    task.take_stock()
+    refused = desk.call(*task.arguments, "--model", "another")
+    assert refused.returncode == 2
+    job = task.job()
+    assert job is not None
+    assert f"deskwork fork {job.id} --at N" in refused.stderr
+    argv = [str(COMMAND), "resume", job.id, "--max-steps", "50"]
+    assert not task.killed(never, argv=argv)
+    assert task.problems() == []
+    # Who reads only the beginning of what it prints disturbs nothing.
+    show = subprocess.Popen(
+        [COMMAND, "show", job.id, "--json"],
+        env=desk.env(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert show.stdout is not None
+    assert show.stderr is not None
+    show.stdout.close()
+    assert show.stderr.read() == b""
+    assert show.wait() in (0, 1)
 
 
 def test_a_far_retry_after_is_kept_over_a_kill(desk: Desk) -> None:

@@ -23,9 +23,10 @@ from deskwork.tasks.requests import AskRequest, JobRequest, ResearchRequest
 from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.starts import find_or_create, make_start
 from deskwork.tasks.workbench import Workbench
+from deskwork.tools.errors import DeskworkError
 
 if TYPE_CHECKING:
-    from prefect import Flow
+    from prefect import Flow, State
 
 FLOWS = {
     "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
@@ -100,7 +101,15 @@ def _flow(name: str) -> Any:
 
 async def _as_subflow(name: str, request: JobRequest) -> None:
     # A caller's own flow: its settings hold, and its run is the page to look at.
-    await _flow(name)(request=request, return_state=True)
+    state = await _flow(name)(request=request, return_state=True)
+    await _raise_own(state)
+
+
+async def _raise_own(state: State[Any]) -> None:
+    """Raise what kept a run from its job at all, as another runner's hold: no outcome tells it."""
+    result = await state.aresult(raise_on_failure=False) if state.is_failed() else None
+    if isinstance(result, DeskworkError):
+        raise result
 
 
 async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> None:
@@ -139,4 +148,4 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
         running_flow: Any = run_flow(
             flow, flow_run=run, parameters={"request": request}, return_type="state"
         )
-        await running_flow
+        await _raise_own(await running_flow)

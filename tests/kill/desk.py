@@ -255,7 +255,9 @@ class Client:
     def __init__(self, task: Task, argv: Sequence[str], env: Mapping[str, str]) -> None:
         self.task = task
         self.asked_before = task.desk.model.requests_of(task.name)
-        with (task.folder / "out.txt").open("w") as out, (task.folder / "err.txt").open("w") as err:
+        number = len([*task.folder.glob("*.out")])
+        self._out, self._err = (task.folder / f"{number}.{kind}" for kind in ("out", "err"))
+        with self._out.open("w") as out, self._err.open("w") as err:
             self.process = subprocess.Popen(
                 argv,
                 env={**task.desk.env(), **env},
@@ -291,7 +293,7 @@ class Client:
         return self.task.desk.model.requests_of(self.task.name) - self.asked_before
 
     def output(self) -> str:
-        return (self.task.folder / "out.txt").read_text()
+        return self._out.read_text()
 
     def errors(self) -> str:
-        return (self.task.folder / "err.txt").read_text()
+        return self._err.read_text()

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from deskwork.tasks.processes import until
-from tests.kill.desk import COMMAND, LIMIT, Desk, Task, opened
+from tests.kill.desk import COMMAND, LIMIT, Client, Desk, Task, opened
 from tests.kill.kills import hold, in_flight, in_tool, never
 from tests.kill.script import Step, keys_of
 
@@ -125,6 +126,31 @@ def test_a_signal_stops_a_job_in_a_sentence(desk: Desk) -> None:
     (task.folder / "hold").unlink()
     assert not task.killed(never)
     assert task.problems() == []
+
+
+def test_of_two_equal_commands_at_once_one_runs(desk: Desk) -> None:
+    task = Task(desk, "twice", turns=2)
+    hold(task, keys_of("twice", 1)[0])  # so that the job isn't over before the other comes
+    clients = [task.start(), task.start()]
+    assert until(lambda: any(client.ended() for client in clients), LIMIT)
+    loser, winner = sorted(clients, key=Client.ended, reverse=True)
+    assert loser.wait() == 6
+    assert "is being run by another process" in loser.errors()
+    assert "Traceback" not in loser.errors()
+    (task.folder / "hold").unlink()
+    assert winner.wait() == 0
+    task.take_stock()
+    assert task.problems() == []
+    assert desk.model.requests_of("twice") == 3
+
+
+def test_ctrl_c_while_the_command_is_being_loaded_is_said(desk: Desk) -> None:
+    client = Task(desk, "early").start()
+    maps = Path(f"/proc/{client.process.pid}/maps")
+    client.until(lambda: "pydantic_core" in maps.read_text())
+    client.kill(signal.SIGINT)
+    assert client.wait() == 130
+    assert client.errors() == "deskwork: Stopped. Run the same command again and it goes on.\n"
 
 
 def test_a_raised_limit_goes_on_and_another_model_is_refused(desk: Desk) -> None:

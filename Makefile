@@ -30,6 +30,11 @@ lint: install
 test: install lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+# Kills at random, on both databases; about ten minutes for a hundred kills on two cores.
+KILLS ?= 200
+soak: install
+	$(BIN)/python -m tests.kill.soak --kills $(KILLS)
+
 constraints: install
 	$(BIN)/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url --all-extras --upgrade pyproject.toml | grep -v '^-' > constraints.txt
 	@echo "uv>=0.5" | $(BIN)/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url - | grep -v '^-' >> constraints.txt

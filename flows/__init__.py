@@ -8,6 +8,18 @@ Importing this loads no Prefect; that happens when a job starts.
 
 from __future__ import annotations
 
-from deskwork.flows.calls import ask, research
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deskwork.flows.calls import ask, research
 
 __all__ = ["ask", "research"]
+
+
+def __getattr__(name: str) -> Any:
+    # The command begins before its libraries are there: see `deskwork.flows.entry`.
+    if name in __all__:
+        from deskwork.flows import calls
+
+        return getattr(calls, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

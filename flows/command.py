@@ -7,6 +7,7 @@ Exit codes: 0 done; 2 wrong use; 3 needs review; 4 waiting for a person; 5 out o
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import click
@@ -40,6 +41,7 @@ for module in (command_run, command_documents, command_record, command_machine):
 
 def main() -> None:
     """Run the command; expected errors are sentences, never tracebacks."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: said, and with a code
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.Abort:

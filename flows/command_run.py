@@ -14,11 +14,13 @@ import click
 from deskwork.flows import calls
 from deskwork.flows.display import Display, complain
 from deskwork.flows.launching import FLOWS, launch
+from deskwork.flows.stopping import stoppable
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.settings import BUILTIN_MODEL, load_settings
 from deskwork.tasks.starts import first_entry
+from deskwork.tasks.states import EXIT_CODES
 from deskwork.tasks.workbench import Workbench
 
 BUILTIN_NOTICE = (
@@ -134,9 +136,26 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(job: Coroutine[Any, Any, Outcome], *, as_json: bool) -> int:
-    with Display(quiet=as_json):
-        done = asyncio.run(job)
-    return _print(done, as_json=as_json)
+    with Display(quiet=as_json) as display:
+
+        def report() -> None:
+            display.close()
+            _print_stopped(display.job, as_json=as_json)
+
+        done = asyncio.run(stoppable(job, report))
+    return EXIT_CODES["stopped"] if done is None else _print(done, as_json=as_json)
+
+
+def _print_stopped(job: str, *, as_json: bool) -> None:
+    if not job:
+        complain("Stopped.", "Run the same command again and it goes on.")
+        return
+    bench = Workbench(load_settings())
+    try:
+        _print(outcome(bench.journal, job), as_json=as_json)
+    finally:
+        bench.journal.database.close()
+        sys.stdout.flush()
 
 
 def _print(done: Outcome, *, as_json: bool) -> int:

@@ -29,6 +29,8 @@ class Display(AbstractContextManager["Display"]):
         self._status: Status | None = None
         self._lock = threading.Lock()
         self._said: set[str] = set()
+        self.job = ""
+        """The id of the job that was begun last."""
 
     def __enter__(self) -> Display:
         if self._live:
@@ -44,11 +46,20 @@ class Display(AbstractContextManager["Display"]):
         trace: TracebackType | None,
     ) -> None:
         watcher.reset(self._token)
+        self.close()
+
+    def close(self) -> None:
+        """End the live line; what comes after stands below it."""
         if self._status:
             self._status.stop()
+            self._status = None
 
     def show(self, progress: Progress) -> None:
         """Show one event; called from any thread."""
+        if progress.kind == "job":
+            self.job = progress.job
+        if progress.kind == "end" and progress.text != "done":
+            return  # the command itself says how the job ended, and what to do
         with self._lock:
             line = _line(progress)
             if self._live and self._status and progress.kind not in _PLAIN:

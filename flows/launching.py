@@ -7,16 +7,14 @@ can go on with it. Prefect is imported here, when a job starts, and not before.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import httpx
 
 from deskwork.flows import running
-from deskwork.tasks.journal import FINISHED
+from deskwork.tasks import faults
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ensure_server
 from deskwork.tasks.prefect_settings import client_settings
@@ -25,10 +23,10 @@ from deskwork.tasks.requests import AskRequest, JobRequest, ResearchRequest
 from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.starts import find_or_create, make_start
 from deskwork.tasks.workbench import Workbench
+from deskwork.tools.errors import DeskworkError
 
 if TYPE_CHECKING:
-    from prefect import Flow
-    from prefect.client.orchestration import PrefectClient
+    from prefect import Flow, State
 
 FLOWS = {
     "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
@@ -56,27 +54,26 @@ async def launch(
     use, for a job that another process holds, and when no Prefect server can be had.
     """
     settings = load_settings().with_model(request.model)
-    job, earlier_run = await asyncio.to_thread(_register, flow, request, settings, going_on)
+    job = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
+    faults.point("job-created")
     tell("job", job, f"job {job}")
     running.transport.set(transport)
     if "prefect" in sys.modules and _inside_a_flow():
         await _as_subflow(flow, request)
     else:
-        await _as_own_run(flow, request, settings, earlier_run)
+        await _as_own_run(flow, request, settings)
     return await asyncio.to_thread(_outcome, settings, job)
 
 
-def _register(
-    flow: str, request: JobRequest, settings: Settings, going_on: bool
-) -> tuple[str, str | None]:
-    """The job's id, made if it is new, and the flow run that ran it last."""
+def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool) -> str:
+    """The job's id; the job is made if it is new."""
     bench = Workbench(settings)
     try:
         start = make_start(flow, request, bench.recorded_settings())
         job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
-        return job.id, job.flow_run if job.state not in FINISHED else None
+        return job.id
     finally:
         bench.journal.database.close()
 
@@ -104,12 +101,18 @@ def _flow(name: str) -> Any:
 
 async def _as_subflow(name: str, request: JobRequest) -> None:
     # A caller's own flow: its settings hold, and its run is the page to look at.
-    await _flow(name)(request=request, return_state=True)
+    state = await _flow(name)(request=request, return_state=True)
+    await _raise_own(state)
 
 
-async def _as_own_run(
-    name: str, request: JobRequest, settings: Settings, earlier_run: str | None
-) -> None:
+async def _raise_own(state: State[Any]) -> None:
+    """Raise what kept a run from its job at all, as another runner's hold: no outcome tells it."""
+    result = await state.aresult(raise_on_failure=False) if state.is_failed() else None
+    if isinstance(result, DeskworkError):
+        raise result
+
+
+async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> None:
     def say(text: str) -> None:
         tell("server", request.job or "", text)
 
@@ -140,8 +143,6 @@ async def _as_own_run(
                 {"request": request.model_dump(mode="json")},
                 name=request.job or name,
             )
-            if earlier_run:
-                await _close(client, earlier_run)
         tell("link", request.job or "", f"{info.ui_url}/runs/flow-run/{run.id}")
         # Every event of every task would name these too, each a row in the server's database and
         # 40 % more of its CPU; the run itself is recorded with them.
@@ -150,19 +151,4 @@ async def _as_own_run(
         running_flow: Any = run_flow(
             flow, flow_run=run, parameters={"request": request}, return_type="state"
         )
-        await running_flow
-
-
-async def _close(client: PrefectClient, flow_run: str) -> None:
-    """Close an earlier run of this job that was killed; it is for the eye only."""
-    from prefect.states import Crashed
-
-    from deskwork.tasks.deployments import close_orphans
-
-    # The record on the page is not worth a job: whatever fails here is left as it is.
-    with contextlib.suppress(Exception):
-        run = await client.read_flow_run(UUID(flow_run))
-        if run.state is not None and not run.state.is_final():
-            await close_orphans(client, run.id)
-            state: Any = Crashed(message="Its process ended before it did.")
-            await client.set_flow_run_state(run.id, state, force=True)
+        await _raise_own(await running_flow)

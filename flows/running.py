@@ -11,8 +11,11 @@ from typing import Any
 
 import httpx
 
+from deskwork.flows.stopping import take_signals
+from deskwork.tasks import faults
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Job
+from deskwork.tasks.leftovers import Leftovers
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.progress import tell
 from deskwork.tasks.requests import JobRequest
@@ -82,17 +85,23 @@ async def run_job(
     Whatever happens, what was recorded stays and the job is left in a named state. Errors that
     are Deskwork's own end here as that state; others are raised on.
     """
+    take_signals()
     bench = Workbench(settings_of(request), transport=transport.get())
     try:
         job, start = await asyncio.to_thread(_find, bench, flow, request, flow_run)
         recorded = await asyncio.to_thread(first_entry, bench.journal, job.id)
         bench.settings = settings_of(request, recorded["settings"])
         writer = await asyncio.to_thread(bench.journal.acquire, job.id, flow_run)
+        leftovers = Leftovers(job.id, flow_run, job.flow_run) if flow_run and job.flow_run else None
+        closing = asyncio.create_task(leftovers.close()) if leftovers else None
         run: Run | None = None
         state, reason = "done", ""
         try:
             run = await _prepare(bench, writer, start, recorded)
             await work(run)
+            if leftovers and closing:
+                await closing
+                await leftovers.close()
         except DeskworkError as error:
             state, reason = state_of(error)
         except BaseException as error:
@@ -142,7 +151,9 @@ def _leave(writer: Writer, run: Run | None, state: str, reason: str) -> None:
                 meta["reason"] = reason
             if run.files:
                 meta["files"] = list(run.files)
+            faults.point("before-outcome")
             writer.append([Draft("outcome", meta)])
+            faults.point("after-outcome")
     finally:
         writer.release(state, reason)
 

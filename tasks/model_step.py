@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+from deskwork.tasks import faults
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import dumps
 from deskwork.tasks.endpoint import NotReachable
@@ -34,6 +35,7 @@ async def ask(session: Session, conversation: Conversation) -> None:
     await _wait_until_allowed(session)
     body = conversation.request()
     began = time.monotonic()
+    faults.point("before-request")
     try:
         reply = await session.endpoint.ask(body, lambda e, wait: _trouble(session, e, wait))
     except Unavailable as error:
@@ -42,7 +44,9 @@ async def ask(session: Session, conversation: Conversation) -> None:
             raise Stop(error.message, error.hint) from error
         await _postpone(session, error)
         raise
+    faults.point("after-reply")
     await _record(session, conversation, reply, time.monotonic() - began)
+    faults.point("reply-recorded")
 
 
 async def _record(

@@ -17,6 +17,7 @@ import jinja2
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from deskwork.tasks import faults
 from deskwork.tasks.report import CITATION, Report
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import StorageError, ToolError
@@ -46,6 +47,7 @@ def publish(report: Report, folder: Path, collection: Collection) -> list[Path]:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            faults.point("publishing")
             temporary.replace(path)
             paths.append(path)
     except OSError as error:

@@ -113,7 +113,17 @@ class Session:
         finished: Sequence[tuple[int, int]] = (),
     ) -> None:
         """The same for a caller that holds the lock ``appending``."""
-        entries = await asyncio.to_thread(self.writer.append, drafts, finished=finished)
+        # What arrived is recorded even if the job is being stopped: it is paid for.
+        recording = asyncio.ensure_future(
+            asyncio.to_thread(self.writer.append, drafts, finished=finished)
+        )
+        try:
+            entries = await asyncio.shield(recording)
+        except asyncio.CancelledError:
+            await asyncio.wait([recording])
+            if not recording.cancelled() and (error := recording.exception()):
+                raise error from None
+            raise
         for entry in entries:
             self.history.apply(entry, reply if entry.kind == "assistant" else None)
 

@@ -36,7 +36,7 @@ class OutOfBudget(Stop):
 
 def state_of(error: BaseException) -> tuple[str, str]:
     """(state, reason with the next step) of a job that ended by this error."""
-    if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
+    if isinstance(error, asyncio.CancelledError | KeyboardInterrupt) or _terminated(error):
         return "stopped", "It was stopped. Run the same command again and it goes on."
     for kind, state in (
         (NeedsReview, "needs review"),
@@ -48,3 +48,15 @@ def state_of(error: BaseException) -> tuple[str, str]:
     if isinstance(error, DeskworkError):
         return "failed", str(error)
     return "failed", f"{type(error).__name__}: {error}"
+
+
+def _terminated(error: BaseException | None) -> bool:
+    """Whether SIGTERM is behind it: Prefect raises an error for that wherever a run happens to be.
+
+    Its own code may trip over it, so that another error comes out in the end.
+    """
+    while error is not None and not isinstance(error, DeskworkError):
+        if type(error).__name__ == "TerminationSignal":
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from deskwork.tasks import faults
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import clean, loads
 from deskwork.tasks.entries import Draft
@@ -50,8 +51,10 @@ async def run_call(
     small = not result.images and len(result.text) <= HEAD_CHARACTERS
     make = (session, conversation, call, result, meta)
     draft = _draft(*make) if small else await asyncio.to_thread(_draft, *make)
+    faults.point("before-result")
     async with session.appending:
         await _record(session, conversation, place, draft)
+    faults.point("result-recorded")
 
 
 async def _result(

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from deskwork.tasks import faults
 from deskwork.tasks.blobs import Blobs, open_blobs
 from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.journal import Journal
@@ -62,6 +63,7 @@ class Workbench:
         """The documents under these paths; what is new to the library is read, with progress."""
 
         def indexed(at: Indexed) -> None:
+            faults.point("indexing")
             if at.new:
                 tell("index", job, f"read {at.file.name}", done=at.done, total=at.total)
 

@@ -11,10 +11,20 @@ import asyncio
 import contextlib
 import signal
 import socket
+import warnings
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskStatus
+    from prefect.client.schemas.objects import FlowRun
+    from prefect.workers.process import (
+        ProcessJobConfiguration,
+        ProcessWorker,
+        ProcessWorkerResult,
+    )
 
 STARTED = "The worker has started."
 
@@ -22,7 +32,6 @@ STARTED = "The worker has started."
 async def work(limit: int) -> None:
     """Take up runs of the pool, ``limit`` at a time, until cancelled."""
     from prefect.settings import get_current_settings
-    from prefect.workers.process import ProcessWorker
 
     from deskwork.tasks.deployments import POOL
 
@@ -31,7 +40,7 @@ async def work(limit: int) -> None:
     # Prefect's own handler would wait for the runs to finish, which may take a day.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     settings = get_current_settings().worker
-    worker = ProcessWorker(
+    worker = _worker_class()(
         name=f"deskwork on {socket.gethostname()}", work_pool_name=POOL, limit=limit
     )
     with contextlib.suppress(asyncio.CancelledError):
@@ -41,6 +50,33 @@ async def work(limit: int) -> None:
             group.create_task(repeat(worker.get_and_submit_flow_runs, settings.query_seconds))
             group.create_task(repeat(worker.sync_with_backend, settings.heartbeat_seconds))
             print(STARTED, flush=True)
+
+
+def _worker_class() -> type[ProcessWorker]:
+    """Prefect's worker for processes, which reports a crash once.
+
+    Its own reports it again some seconds later, and so takes back a Retry that was pressed in
+    between: the run would stay crashed, without a word (Prefect 3.9.1).
+    """
+    from prefect.workers.process import ProcessWorker
+
+    with warnings.catch_warnings():
+        # It takes the place of the one registered for the pool's type; that is wanted.
+        warnings.simplefilter("ignore")
+
+        class Worker(ProcessWorker):
+            async def run(
+                self,
+                flow_run: FlowRun,
+                configuration: ProcessJobConfiguration,
+                task_status: TaskStatus[int] | None = None,
+            ) -> ProcessWorkerResult:
+                result = await super().run(flow_run, configuration, task_status)
+                now = await self.client.read_flow_run(flow_run.id)
+                reported = now.state and not (now.state.is_running() or now.state.is_pending())
+                return result.model_copy(update={"status_code": 0}) if reported else result
+
+    return Worker
 
 
 async def repeat(call: Callable[[], Awaitable[Any]], seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import sqlalchemy as sa
 
 from deskwork.tasks.database import calls, entries, jobs
 from deskwork.tasks.encoding import loads
-from deskwork.tasks.entries import Draft, Entry, pack, unpack_body
+from deskwork.tasks.entries import Draft, Entry, Packed, pack, unpack_body
 from deskwork.tasks.rows import call_is, row_of
 from deskwork.tools.errors import JobHeld
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class Writer:
     """The right to append to one job, held until `release`.
 
-    Not safe for two threads at once: the session that owns it appends one thing at a time.
+    One thing is appended at a time, whatever the thread: a job that is stopped while a reply is
+    being recorded records its end behind it.
     """
 
     def __init__(self, journal: Journal, job: str, holder: str, next_seq: int, head: bytes) -> None:
@@ -30,6 +32,7 @@ class Writer:
         self.next_seq = next_seq
         self.head = head
         self._holder = holder
+        self._appending = threading.Lock()
 
     def append(
         self, drafts: Sequence[Draft], *, finished: Sequence[tuple[int, int]] = ()
@@ -38,10 +41,19 @@ class Writer:
 
         When this returns, they are on disk. Raises `JobHeld` when the lease was lost.
         """
+        packed = [pack(draft) for draft in drafts]
+        with self._appending:
+            return self._append(drafts, packed, finished)
+
+    def _append(
+        self,
+        drafts: Sequence[Draft],
+        packed: Sequence[Packed],
+        finished: Sequence[tuple[int, int]],
+    ) -> list[Entry]:
         rows = []
         appended = []
         seq, digest = self.next_seq, self.head
-        packed = [pack(draft) for draft in drafts]
         with self._transaction() as (connection, now):
             for draft, item in zip(drafts, packed, strict=True):
                 digest = item.digest(digest)

@@ -1,6 +1,9 @@
 import contextlib
 import io
+import signal
 import struct
+import subprocess
+import sys
 import time
 import zipfile
 
@@ -86,6 +89,16 @@ def test_a_file_that_would_be_read_for_ever_is_given_up() -> None:
     with pytest.raises(BadFile, match=r"loop\.xls is broken"):
         read_apart(Source("loop.xls", "xls", looping_xls()), seconds=4)
     assert time.monotonic() - started < 20
+
+
+def test_a_reader_whose_starter_was_killed_ends_by_itself() -> None:
+    argv = [sys.executable, "-P", "-m", "deskwork.tools.readers.apart"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as reader:
+        assert reader.stdin is not None
+        reader.stdin.write(b'{"name": "a.xls", "kind": "xls", "password": null, "seconds": 1}\n')
+        reader.stdin.flush()
+        # The file never comes to its end, and nobody kills the reader.
+        assert reader.wait(timeout=30) == -signal.SIGALRM
 
 
 def test_deep_html_ends() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
+import signal
 import subprocess
 import sys
 
@@ -24,7 +26,12 @@ def read_apart(source: Source, seconds: float = SECONDS) -> Document:
 
     Raises `BadFile` with the reader's own sentence, or with one about the bound that was passed.
     """
-    head = {"name": source.name, "kind": source.kind, "password": source.password}
+    head = {
+        "name": source.name,
+        "kind": source.kind,
+        "password": source.password,
+        "seconds": seconds,
+    }
     try:
         # -P: a folder named like one of our packages in the current directory isn't imported.
         done = subprocess.run(
@@ -56,6 +63,9 @@ def _child() -> None:
     except (ImportError, ValueError, OSError):  # no such bound on this system; time is still one
         pass
     head = json.loads(sys.stdin.buffer.readline())
+    # Whoever waits may be killed meanwhile: then the bound of time must hold by itself.
+    if hasattr(signal, "alarm"):
+        signal.alarm(math.ceil(head["seconds"]) + 1)
     source = Source(head["name"], head["kind"], sys.stdin.buffer.read(), head["password"])
     reader = importlib.import_module(f"deskwork.tools.readers.{READERS[source.kind]}")
     try:

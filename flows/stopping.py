@@ -1,0 +1,69 @@
+"""Ctrl-C and SIGTERM: the job is left as `stopped`, and the process is gone within seconds.
+
+What was recorded stays; a tool or a server start that can't be interrupted is not waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from deskwork.tasks.states import EXIT_CODES
+
+T = TypeVar("T")
+
+LONGEST = 5.0
+"""Seconds between the signal and the end of the process, at most."""
+
+_handler: ContextVar[Callable[[], None] | None] = ContextVar("stop", default=None)
+
+
+async def stoppable(job: Coroutine[Any, Any, T], report: Callable[[], None]) -> T | None:
+    """The job's result, or None once it was stopped by a signal and ``report`` was called.
+
+    A second signal ends the process at once. For the main thread of a command.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    stopped = False
+
+    def leave() -> None:
+        os._exit(EXIT_CODES["stopped"])
+
+    def stop() -> None:
+        nonlocal stopped
+        if stopped:
+            leave()
+        stopped = True
+        # Threads can't be cancelled, and leaving the event loop waits for them.
+        timer = threading.Timer(LONGEST, leave)
+        timer.daemon = True
+        timer.start()
+        task.cancel()
+
+    _handler.set(stop)
+    take_signals()
+    try:
+        return await job
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+        report()
+        return None
+
+
+def take_signals() -> None:
+    """Let the signals stop the command's job, if one runs in this context.
+
+    Prefect sets a handler of its own for SIGTERM, which raises an error wherever the process
+    happens to be; a flow takes the signal back with this.
+    """
+    handler = _handler.get()
+    if handler is not None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, handler)

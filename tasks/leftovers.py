@@ -1,0 +1,79 @@
+"""Closing what killed runs of a job have left on the Prefect page: it is for the eye only.
+
+Only whoever holds the job may do this: nothing else knows that nobody runs those any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from deskwork.tasks.deployments import close_orphans
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import PrefectClient
+    from prefect.client.schemas.objects import FlowRun
+
+MESSAGE = "Its process ended before it did."
+
+
+class Leftovers:
+    """The runs of a job before ``own``, the run that holds it now.
+
+    ``earlier`` is the run that held it last; ``own`` itself if a worker has taken it up again.
+    """
+
+    def __init__(self, job: str, own: str, earlier: str) -> None:
+        self.job = job
+        self.own = UUID(own)
+        self.earlier = UUID(earlier)
+        self.since = datetime.now(UTC)
+
+    async def close(self) -> None:
+        """Mark them as crashed, and their tasks.
+
+        Called twice: the server records task runs a little late, so that what began just before
+        a kill may be missed at first. Whatever fails here isn't worth a job.
+        """
+        from prefect.client.orchestration import get_client
+
+        with contextlib.suppress(Exception):
+            async with get_client() as client:
+                if self.earlier == self.own:
+                    await close_orphans(client, self.own, before=self.since)
+                    return
+                runs = {run.id for run in await self._unfinished(client)}
+                for run in runs | {self.earlier}:
+                    await close_orphans(client, run)
+                for run in runs:
+                    await _crash(client, run)
+
+    async def _unfinished(self, client: PrefectClient) -> list[FlowRun]:
+        """The job's runs that look as if they ran, those too that died before they held it."""
+        from prefect.client.schemas.filters import (
+            FlowRunFilter,
+            FlowRunFilterId,
+            FlowRunFilterName,
+            FlowRunFilterState,
+            FlowRunFilterStateType,
+        )
+        from prefect.client.schemas.objects import StateType
+
+        types = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+        state = FlowRunFilterState(type=FlowRunFilterStateType(any_=types))
+        found = []
+        for which in (
+            FlowRunFilter(name=FlowRunFilterName(any_=[self.job]), state=state),
+            FlowRunFilter(id=FlowRunFilterId(any_=[self.earlier]), state=state),
+        ):
+            found += await client.read_flow_runs(flow_run_filter=which)
+        return [run for run in found if run.id != self.own]
+
+
+async def _crash(client: PrefectClient, run: UUID) -> None:
+    from prefect.states import Crashed
+
+    state: Any = Crashed(message=MESSAGE)
+    await client.set_flow_run_state(run, state, force=True)

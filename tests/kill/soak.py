@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import itertools
 import secrets
+import shutil
 import sys
 import tempfile
 import threading
@@ -132,11 +133,15 @@ def main() -> int:
             with ThreadPoolExecutor(given.jobs) as pool:
                 for running in [pool.submit(soak.work) for _ in range(given.jobs)]:
                     running.result()
-            print(f"\n{kind}, {protocol}, {time.monotonic() - began:.0f} s, {home}")
+            print(f"\n{kind}, {protocol}, {time.monotonic() - began:.0f} s")
             for name, value in soak.rows():
                 print(f"  {name:<36} {value}")
             bad += len(soak.problems)
+            if soak.problems:
+                print(f"  Look at DESKWORK_HOME={home}")
         stop_server(home)
+        if not bad:
+            shutil.rmtree(home, ignore_errors=True)  # with problems it is there to look at
     return 1 if bad else 0
 
 

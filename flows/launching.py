@@ -128,7 +128,7 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
         temporary_settings,
     )
 
-    from deskwork.tasks.deployments import attach_run, connect, register
+    from deskwork.tasks.deployments import alone, attach_run, connect, register
 
     # Heartbeats are for a worker's runs. Where Prefect was imported earlier it reads no
     # environment any more, so the address is set here as well.
@@ -137,12 +137,13 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
     ):
         async with connect(info) as client:
             deployments = await register(client, [flow], info)
-            run = await attach_run(
-                client,
-                deployments[f"{name}/deskwork"],
-                {"request": request.model_dump(mode="json")},
-                name=request.job or name,
-            )
+            async with alone(info):
+                run = await attach_run(
+                    client,
+                    deployments[f"{name}/deskwork"],
+                    {"request": request.model_dump(mode="json")},
+                    name=request.job or name,
+                )
         tell("link", request.job or "", f"{info.ui_url}/runs/flow-run/{run.id}")
         # Every event of every task would name these too, each a row in the server's database and
         # 40 % more of its CPU; the run itself is recorded with them.

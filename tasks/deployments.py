@@ -7,10 +7,13 @@ its settings must be in the environment first.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import fcntl
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -48,18 +51,42 @@ async def register(
     One request when nothing has changed since the last time: the deployment's version is a digest
     of all that is registered, this Python and this Prefect included.
     """
-    from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterName
-
     wanted = {f"{flow.name}/{NAME}": flow for flow in flows}
     versions = {name: _version(flow, info) for name, flow in wanted.items()}
+    if found := await _known(client, versions):
+        return found
+    async with alone(info):
+        if found := await _known(client, versions):
+            return found
+        await _ensure_pool(client, info)
+        return {name: await _deploy(client, flow, versions[name]) for name, flow in wanted.items()}
+
+
+async def _known(client: PrefectClient, versions: Mapping[str, str]) -> dict[str, UUID] | None:
+    """The ids by full name, if every one is registered as it should be."""
+    from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterName
+
     known = await client.read_deployments(
         deployment_filter=DeploymentFilter(name=DeploymentFilterName(any_=[NAME])), limit=200
     )
     found = {deployment.version: deployment.id for deployment in known}
-    if all(version in found for version in versions.values()):
-        return {name: found[version] for name, version in versions.items()}
-    await _ensure_pool(client, info)
-    return {name: await _deploy(client, flow, versions[name]) for name, flow in wanted.items()}
+    if not all(version in found for version in versions.values()):
+        return None
+    return {name: found[version] for name, version in versions.items()}
+
+
+@contextlib.asynccontextmanager
+async def alone(info: ServerInfo) -> AsyncIterator[None]:
+    """One at a time on our own server, over all processes; the lock ends with its holder.
+
+    For what many jobs would write at once at their start: SQLite would refuse some of it.
+    """
+    if info.home is None:
+        yield
+        return
+    with (Folder(info.home).root / "registering.lock").open("w") as file:
+        await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
+        yield
 
 
 async def attach_run(

@@ -29,7 +29,9 @@ from deskwork.tasks.forks import Verified, verify
 from deskwork.tasks.journal import Job, Journal
 from deskwork.tasks.local_server import serve
 from deskwork.tasks.outcomes import descendants, outcome
+from deskwork.tasks.prefect_settings import Folder
 from deskwork.tasks.processes import bearing, until
+from deskwork.tasks.server_record import read_json
 from tests.kill import script
 from tests.kill.script import Step
 from tests.kill.server import Model
@@ -153,7 +155,9 @@ class Task:
         kill(client)
         died = client.wait() == -signal.SIGKILL
         self.kills += died
-        self.orphans += [process.pid for process in bearing(MARK, self.name)]
+        server = read_json(Folder(self.desk.home).record).get("pid")  # it may outlive anything
+        left = [process.pid for process in bearing(MARK, self.name)]
+        self.orphans += [pid for pid in left if pid != server]
         self.take_stock()
         return died
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.xdist_group("kill")
 
 
 @pytest.fixture(scope="module")
-def up(desk: Desk) -> Iterator[Desk]:
+def up(desk: Desk) -> Desk:
+    """The home with its worker, which is stopped together with the server in the end."""
     done = desk.call("up")
     assert done.returncode == 0, done.stderr
-    yield desk
-    desk.call("down")
+    return desk
 
 
 def eventually(condition: Callable[[], bool]) -> None:

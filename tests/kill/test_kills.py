@@ -31,7 +31,7 @@ def other(desk: Desk, postgres_server: str) -> Iterator[Desk]:
 def test_two_first_commands_at_once_start_one_server(desk: Desk, first_errors: list[str]) -> None:
     assert sum("Starting the local Prefect server" in text for text in first_errors) == 1
     assert all("Traceback" not in text for text in first_errors)
-    assert [job.state for job in desk.journal.jobs()] == ["done", "done"]
+    assert all(Task(desk, f"first{n}", turns=1).problems() == [] for n in range(2))
 
 
 def test_ask_is_killed_at_every_point_and_resumed_in_three_ways(desk: Desk) -> None:

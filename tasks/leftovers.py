@@ -5,6 +5,7 @@ Only whoever holds the job may do this: nothing else knows that nobody runs thos
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from prefect.client.orchestration import PrefectClient
     from prefect.client.schemas.objects import FlowRun
 
+LONGEST = 20.0
+"""Seconds after which closing is given up: a server that is away must not hold a job back."""
 MESSAGE = "Its process ended before it did."
 
 
@@ -40,7 +43,7 @@ class Leftovers:
         from prefect.client.orchestration import get_client
 
         with contextlib.suppress(Exception):
-            async with get_client() as client:
+            async with asyncio.timeout(LONGEST), get_client() as client:
                 if self.earlier == self.own:
                     await close_orphans(client, self.own, before=self.since)
                     return

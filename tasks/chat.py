@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from deskwork.tasks.chat_stream import ChatParser, reply_from
 from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.profiles import Profile
 from deskwork.tasks.protocol import Encoded, ImageRef, Opening
-from deskwork.tasks.replies import Reply
+from deskwork.tasks.replies import Finish, Reply
 from deskwork.tools.tool import Tool
 
 _KIMI_ID = re.compile(r"functions\.\w+:\d+")
@@ -26,6 +26,11 @@ class ChatCodec:
     """Encodes conversations as chat messages."""
 
     path = "/chat/completions"
+    usual_finish: ClassVar[dict[Finish, str]] = {
+        "answer": "stop",
+        "calls": "tool_calls",
+        "length": "length",
+    }
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -178,11 +183,12 @@ class ChatCodec:
         """The reply in an assistant entry."""
         message = loads(wire)
         received = meta.get("received", {})
+        raw_finish = meta.get("raw_finish") or self.usual_finish[meta["finish"]]
         for place, call in enumerate(message.get("tool_calls", ())):
             raw = received.get(f"tool_calls.{place}.arguments")
             if raw is not None:
                 call["function"]["arguments"] = raw
-        return reply_from({"choices": [{"message": message, "finish_reason": meta["raw_finish"]}]})
+        return reply_from({"choices": [{"message": message, "finish_reason": raw_finish}]})
 
 
 def is_kimi_id(call_id: str) -> bool:

@@ -169,8 +169,6 @@ def _sqlite_engine(path: Path, busy_seconds: float) -> sa.Engine:
         # SQLAlchemy, not the driver, says when a transaction begins (see _begin).
         connection.isolation_level = None
         cursor = connection.cursor()
-        # Entries of about 1 kB leave a quarter of each 4 kB page empty.
-        cursor.execute("PRAGMA page_size=8192")
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.close()

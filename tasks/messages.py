@@ -8,14 +8,14 @@ joined, since all results of a turn must stand in one user message.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.messages_stream import MessagesParser, reply_from
 from deskwork.tasks.profiles import Profile
 from deskwork.tasks.protocol import Encoded, ImageRef, Opening
-from deskwork.tasks.replies import Reply
+from deskwork.tasks.replies import Finish, Reply
 from deskwork.tools.tool import Tool
 
 _GROUPED = ("tool", "joined")
@@ -25,6 +25,11 @@ class MessagesCodec:
     """Encodes conversations as messages of content blocks."""
 
     path = "/messages"
+    usual_finish: ClassVar[dict[Finish, str]] = {
+        "answer": "end_turn",
+        "calls": "tool_use",
+        "length": "max_tokens",
+    }
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -135,6 +140,7 @@ class MessagesCodec:
     def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
         """The reply in an assistant entry; an input that was no object comes back as text."""
         content = loads(wire)["content"]
+        raw_finish = meta.get("raw_finish") or self.usual_finish[meta["finish"]]
         raw = {
             block.get("id"): block.get("input")
             for block in meta.get("received", {}).values()
@@ -143,7 +149,7 @@ class MessagesCodec:
         for block in content:
             if block.get("type") == "tool_use" and block["id"] in raw:
                 block["input"] = raw[block["id"]]
-        return reply_from({"content": content, "stop_reason": meta["raw_finish"]})
+        return reply_from({"content": content, "stop_reason": raw_finish})
 
 
 def _blocks(texts: Sequence[str], images: Sequence[ImageRef], *, images_first: bool = True) -> Body:

@@ -55,9 +55,10 @@ async def _record(
     usage = reply.usage.as_json() if reply.usage else None
     meta: dict[str, Any] = {
         "finish": reply.finish,
-        "raw_finish": reply.raw_finish,
         "seconds": round(seconds, 3),
     }
+    if reply.raw_finish != session.endpoint.codec.usual_finish.get(reply.finish):
+        meta["raw_finish"] = reply.raw_finish
     if usage is not None:
         meta["usage"] = usage
     price = session.settings.prices.get(session.settings.model)

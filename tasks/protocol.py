@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from deskwork.tasks.entries import Body
 from deskwork.tasks.profiles import Profile, Tier
-from deskwork.tasks.replies import Reply
+from deskwork.tasks.replies import Finish, Reply
 from deskwork.tasks.sse import Event
 from deskwork.tools.tool import Tool
 
@@ -63,6 +63,8 @@ class Codec(Protocol):
 
     profile: Profile
     path: str
+    usual_finish: ClassVar[dict[Finish, str]]
+    """The server's usual word for each end of a reply; only another one is recorded."""
 
     def headers(self, key: str | None) -> dict[str, str]:
         """The request headers; the key only ever stands here."""

@@ -92,7 +92,9 @@ def summary(entry: dict[str, Any]) -> str:
         usage = meta.get("usage") or {}
         return f"{meta['finish']}, {usage.get('output', '?')} tokens · {_text(message)}"
     if entry["role"] == "tool":
-        return f"{meta['name']} {meta['outcome']} in {meta['seconds']} s · {_text(message)}"
+        return (
+            f"{meta['name']} {meta.get('outcome', 'ok')} in {meta['seconds']} s · {_text(message)}"
+        )
     if entry["role"] in ("system", "user"):
         return _text(message)
     shown = {k: v for k, v in meta.items() if k not in ("files", "request", "answer")}
@@ -144,12 +146,13 @@ def _add_tools(
     """Count calls, successes and each kind of failure by tool."""
     for _, _, meta in results:
         row = totals.setdefault(meta["name"], {"calls": 0, "ok": 0, "seconds": 0.0})
-        fine = meta["outcome"] in ("ok", "decided")
+        outcome = meta.get("outcome", "ok")
+        fine = outcome in ("ok", "decided")
         row["calls"] += 1
         row["ok"] += fine
         row["seconds"] = round(row["seconds"] + meta["seconds"], 3)
         if not fine:
-            row[meta["outcome"]] = row.get(meta["outcome"], 0) + 1
+            row[outcome] = row.get(outcome, 0) + 1
 
 
 def decide(journal: Journal, blobs: Blobs, job: str, result: str | None) -> list[str]:

@@ -42,9 +42,10 @@ async def run_call(
     meta: dict[str, Any] = {
         "name": call.name,
         "place": place,
-        "outcome": outcome,
         "seconds": round(time.monotonic() - began, 3),
     }
+    if outcome != "ok":
+        meta["outcome"] = outcome
     if result.evidence:
         meta["evidence"] = [asdict(item) for item in result.evidence]
     # Fitting a picture or storing a long text takes long enough to let others run meanwhile.

@@ -287,3 +287,18 @@ def test_a_holder_on_another_machine_is_believed_until_its_lease_lapses(journal:
     with journal.database.write() as connection:
         connection.execute(database.jobs.update().values(lease_until=1.0))
     journal.acquire("j")
+
+
+def test_long_bodies_are_compressed_and_come_back_to_the_byte(journal: Journal) -> None:
+    create(journal)
+    text = '{"text":"' + "the same words again " * 500 + '"}'
+    odd = "x" + "é" * 400
+    journal.acquire("j").append([said(text), said(odd)])
+    with journal.database.read() as connection:
+        stored = connection.execute(sa.select(database.entries.c.body)).scalars().all()
+    assert len(stored[1]) < len(text) / 10
+    assert [entry.body[0] for entry in journal.entries("j", after=0)] == [
+        text.encode(),
+        odd.encode(),
+    ]
+    assert verify(journal, LocalBlobs(Path("none")), "j").problem == ""

@@ -145,10 +145,6 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
                     name=request.job or name,
                 )
         tell("link", request.job or "", f"{info.ui_url}/runs/flow-run/{run.id}")
-        # Every event of every task would name these too, each a row in the server's database and
-        # 40 % more of its CPU; the run itself is recorded with them.
-        bare = {"deployment_id": None, "work_queue_id": None, "work_pool_name": None}
-        run = run.model_copy(update=bare)
         running_flow: Any = run_flow(
             flow, flow_run=run, parameters={"request": request}, return_type="state"
         )

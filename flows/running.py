@@ -13,6 +13,7 @@ import httpx
 
 from deskwork.flows.stopping import take_signals
 from deskwork.tasks import faults
+from deskwork.tasks.deployments import lighten_events
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Job
 from deskwork.tasks.leftovers import Leftovers
@@ -86,6 +87,7 @@ async def run_job(
     are Deskwork's own end here as that state; others are raised on.
     """
     take_signals()
+    lighten_events()
     bench = Workbench(settings_of(request), transport=transport.get())
     try:
         job, start = await asyncio.to_thread(_find, bench, flow, request, flow_run)

@@ -198,6 +198,8 @@ def client_settings(info: ServerInfo, env: Mapping[str, str] = os.environ) -> di
         root = Folder(info.home).root
         settings["PREFECT_HOME"] = str(root)
         settings["PREFECT_PROFILES_PATH"] = str(root / "profiles.toml")
+        # It speaks plain http on loopback: loading certificates for each client is for nothing.
+        settings["PREFECT_API_TLS_INSECURE_SKIP_VERIFY"] = "true"
         settings |= _around_proxies(env)
     return settings
 

@@ -56,6 +56,10 @@ async def _work(run: Run) -> None:
     budget = Budget(session.history.limits, [session])
     try:
         run.answer = await run_conversation(session, LABEL, brief, [budget])
+        unread = [file for file in run.collection.files if file.state != "ready"]
+        if unread:
+            listed = "\n".join(f"- {file.name}: {file.reason}" for file in unread)
+            run.answer += f"\n\nFiles that could not be read:\n{listed}"
     except (OutOfBudget, NeedsReview) as error:
         conversation = session.history.conversations[LABEL]
         said = conversation.reply.text if conversation.reply else ""

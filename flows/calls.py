@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from deskwork.flows.launching import launch
+from deskwork.tasks.encoding import clean
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome
 from deskwork.tasks.requests import AskRequest, ResearchRequest
+from deskwork.tools.errors import WrongUse
 
 Tier = Literal["low", "high", "max"]
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def checked(kind: type[Checked], **values: Any) -> Checked:
+    """A request or limits of these values. Raises `WrongUse` naming the wrong one."""
+    try:
+        return kind(**values)
+    except ValidationError as error:
+        row = error.errors()[0]
+        name = ".".join(str(part) for part in row["loc"])
+        raise WrongUse(f"The {name} can't be {row['input']!r}: {row['msg']}.") from None
 
 
 async def ask(
@@ -35,8 +49,9 @@ async def ask(
     stands in for the network (see `deskwork.tasks.local_model`). Raises `DeskworkError` for
     wrong use; how the job itself ended stands in the outcome's ``state``.
     """
-    request = AskRequest(
-        question=question,
+    request = checked(
+        AskRequest,
+        question=clean(question),
         files=[Path(path).absolute() for path in files],
         images=[Path(path).absolute() for path in images],
         tools=list(tools),
@@ -64,8 +79,9 @@ async def research(
 
     As with `ask`, the same call again goes on. The outcome's ``files`` name what was published.
     """
-    request = ResearchRequest(
-        question=question,
+    request = checked(
+        ResearchRequest,
+        question=clean(question),
         files=[Path(path).absolute() for path in files],
         images=[Path(path).absolute() for path in images],
         out=Path(out).absolute() if out else None,

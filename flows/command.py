@@ -17,6 +17,7 @@ from deskwork.flows import (
     command_machine,
     command_record,
     command_run,
+    launching,
 )
 from deskwork.flows.display import complain
 from deskwork.tools.errors import DeskworkError
@@ -59,4 +60,9 @@ def main() -> None:
         # Whoever read our output has gone, as in `deskwork jobs | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+    code = code if isinstance(code, int) else 0
+    if launching.lost.is_set():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

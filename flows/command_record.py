@@ -66,6 +66,8 @@ def show(job: str, as_json: bool) -> None:
         click.echo(
             f"{entry['seq']:>5} {entry['digest'][:10]} {entry['role']:<12} {records.summary(entry)}"
         )
+    if record["answer"]:
+        click.echo(f"\n{record['answer']}")
 
 
 @click.command()
@@ -103,7 +105,8 @@ def answer(job: str, run_again: bool, result: str | None, give_up: bool) -> None
 
 @click.command()
 @click.argument("job")
-def verify(job: str) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def verify(job: str, as_json: bool) -> int:
     """Prove that nothing in JOB's history was altered: walk its chain and check every blob."""
     with _bench() as bench:
         found = [forks.verify(bench.journal, bench.blobs, job)]
@@ -111,6 +114,9 @@ def verify(job: str) -> int:
             forks.verify(bench.journal, bench.blobs, child)
             for child in records.descendants(bench.journal, job)
         ]
+    if as_json:
+        click.echo(json.dumps([vars(row) for row in found]))
+        return 6 if any(row.problem for row in found) else 0
     for row in found:
         if row.problem:
             click.echo(f"{row.job}: NOT WHOLE: {row.problem}")

@@ -113,7 +113,7 @@ def _resume(bench: Workbench, job: str, options: dict[str, Any], as_json: bool) 
     request = request_type(
         **recorded["request"],
         budget=recorded["settings"]["budget"],
-        limits=Limits(**{**earlier, **changed}),
+        limits=calls.checked(Limits, **{**earlier, **changed}),
         job=job,
     )
     return _run(launch(found.flow, request, going_on=True), as_json=as_json)
@@ -131,7 +131,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
         "budget": options["budget"],
         "model": options["model"],
         "job": options["job"],
-        "limits": Limits(**limits),
+        "limits": calls.checked(Limits, **limits),
     }
 
 

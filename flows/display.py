@@ -82,7 +82,8 @@ def _line(progress: Progress) -> str:
         return f"page: {text}"
     if progress.kind == "step":
         spend = progress.data.get("spend", {})
-        text += f" · {progress.data.get('tier', '')}"
+        if tier := progress.data.get("tier"):
+            text += f" · thinking {tier}"
         if spend.get("tokens"):
             text += f" · {spend['tokens']:,} tokens"
         if spend.get("cost") is not None:

@@ -53,7 +53,7 @@ async def examine() -> list[Check]:
 
 def _storage(bench: Workbench) -> list[Check]:
     jobs = len(bench.journal.jobs(roots=True))
-    checks = [Check("journal", True, f"{bench.journal.database.name}, {jobs} jobs")]
+    checks = [Check("journal", True, f"{bench.journal.database.name}, {jobs} jobs in it")]
     try:
         name = bench.blobs.put(b"deskwork doctor")
         bench.blobs.get(name)

@@ -18,7 +18,7 @@ from prefect.runtime import flow_run as current_run
 from deskwork.flows import prompts
 from deskwork.flows.agent import prefect_state
 from deskwork.flows.children import Child, investigate
-from deskwork.flows.loop import Budget, run_conversation
+from deskwork.flows.loop import Budget, check_limits, run_conversation
 from deskwork.flows.running import Run, run_job
 from deskwork.tasks.outcomes import descendants, usage_of
 from deskwork.tasks.plan import Plan, read_plan
@@ -72,6 +72,9 @@ class Research:
         try:
             plan = await self._plan()
             self.children = await investigate(self.run, self.budget, plan, self.tier)
+            if any(child.problem for child in self.children):
+                # Investigations that the whole job's limit cut short say nothing of the files.
+                check_limits(self.session.job, self.budget)
             evidence = self._evidence()
             if not evidence:
                 self._publish(self._nothing_found(), "needs review", [], [])

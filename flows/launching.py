@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -16,17 +18,25 @@ import httpx
 from deskwork.flows import running
 from deskwork.tasks import faults
 from deskwork.tasks.outcomes import Outcome, outcome
-from deskwork.tasks.prefect_server import ensure_server
+from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
 from deskwork.tasks.progress import tell
 from deskwork.tasks.requests import AskRequest, JobRequest, ResearchRequest
 from deskwork.tasks.settings import Settings, load_settings
-from deskwork.tasks.starts import find_or_create, make_start
+from deskwork.tasks.starts import find_or_create, make_start, read_image
 from deskwork.tasks.workbench import Workbench
-from deskwork.tools.errors import DeskworkError
+from deskwork.tools.errors import DeskworkError, WrongUse
+from deskwork.tools.pictures import fit
+from deskwork.tools.selection import find_tools
 
 if TYPE_CHECKING:
     from prefect import Flow, State
+
+BOOKKEEPING = 15.0
+"""Seconds that a finished job waits for the record of its run on the Prefect page."""
+
+lost = threading.Event()
+"""Set once the Prefect server went away: its clean-up at the process's end would wait for it."""
 
 FLOWS = {
     "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
@@ -70,12 +80,27 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
     """The job's id; the job is made if it is new."""
     bench = Workbench(settings)
     try:
+        # What is wrong with the call is told before there is a job.
+        if isinstance(request, AskRequest):
+            find_tools(request.tools)
+        for path in request.images:
+            fit(read_image(path), str(path))
+        if request.limits.max_cost and not settings.is_builtin:
+            _check_price(settings)
         start = make_start(flow, request, bench.recorded_settings())
         job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
         return job.id
     finally:
         bench.journal.database.close()
+
+
+def _check_price(settings: Settings) -> None:
+    if settings.model not in settings.prices:
+        raise WrongUse(
+            f"There is no price for the model {settings.model!r}, so a limit in money can't work.",
+            f'Put [prices."{settings.model}"] with input and output into deskwork.toml.',
+        )
 
 
 def _outcome(settings: Settings, job: str) -> Outcome:
@@ -121,6 +146,7 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
     os.environ.update(environment)
     flow = await asyncio.to_thread(_flow, name)
 
+    from prefect.exceptions import PrefectException
     from prefect.flow_engine import run_flow
     from prefect.settings import (
         PREFECT_API_URL,
@@ -135,17 +161,58 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
     with temporary_settings(
         {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_URL: info.api_url}
     ):
-        async with connect(info) as client:
-            deployments = await register(client, [flow], info)
-            async with alone(info):
-                run = await attach_run(
-                    client,
-                    deployments[f"{name}/deskwork"],
-                    {"request": request.model_dump(mode="json")},
-                    name=request.job or name,
-                )
+        try:
+            async with connect(info) as client:
+                deployments = await register(client, [flow], info)
+                async with alone(info):
+                    run = await attach_run(
+                        client,
+                        deployments[f"{name}/deskwork"],
+                        {"request": request.model_dump(mode="json")},
+                        name=request.job or name,
+                    )
+        except (httpx.HTTPError, PrefectException) as error:
+            raise _server_failed(error) from error
         tell("link", request.job or "", f"{info.ui_url}/runs/flow-run/{run.id}")
+        ended = asyncio.Event()
+        running.ended.set(ended)
         running_flow: Any = run_flow(
             flow, flow_run=run, parameters={"request": request}, return_type="state"
         )
-        await _raise_own(await running_flow)
+        await _see_through(request.job or "", running_flow, ended)
+
+
+async def _see_through(job: str, flow: Coroutine[Any, Any, Any], ended: asyncio.Event) -> None:
+    """Wait for the flow; once its job has ended, for its bookkeeping no longer than is fair."""
+    from prefect.exceptions import PrefectException
+
+    run, over = asyncio.ensure_future(flow), asyncio.ensure_future(ended.wait())
+    try:
+        await asyncio.wait({run, over}, return_when=asyncio.FIRST_COMPLETED)
+        if not run.done():
+            await asyncio.wait({run}, timeout=BOOKKEEPING)
+    except asyncio.CancelledError:
+        run.cancel()
+        await asyncio.wait({run})
+        raise
+    finally:
+        over.cancel()
+    try:
+        if not run.done():
+            run.cancel()
+            raise httpx.ConnectError("it does not answer")
+        await _raise_own(run.result())
+    except (httpx.HTTPError, PrefectException) as error:
+        if not ended.is_set():
+            raise _server_failed(error) from error
+        lost.set()
+        tell("trouble", job, "The Prefect server was lost: the job is whole, its page is not.")
+
+
+def _server_failed(error: Exception) -> ServerDown:
+    cause = " ".join(str(error).split())[:200] or type(error).__name__
+    return ServerDown(
+        f"The Prefect server failed: {cause}.",
+        "Run the same command again; if it fails again, `deskwork down` first and look for free "
+        "space on the disk of the home. What was recorded is kept.",
+    )

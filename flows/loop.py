@@ -93,16 +93,22 @@ async def _run_calls(
             raise outcome
 
 
+def check_limits(job: str, budget: Budget) -> Spend:
+    """What is spent. Raises `OutOfBudget` when a limit is reached."""
+    spend = budget.spend()
+    if reached := limits.exceeded(budget.limits, spend):
+        raise OutOfBudget(
+            f"The limit of {reached} is reached.",
+            f"Raise it and go on: `deskwork resume {job}` with a larger limit; "
+            "what is done stays done.",
+        )
+    return spend
+
+
 async def _guard(session: Session, conversation: Conversation, budgets: Sequence[Budget]) -> None:
     """Stop, or tell the model something, before the next request is paid for."""
     for budget in budgets:
-        spend = budget.spend()
-        if reached := limits.exceeded(budget.limits, spend):
-            raise OutOfBudget(
-                f"The limit of {reached} is reached.",
-                f"Raise it and go on: `deskwork resume {session.job}` with a larger limit; "
-                "what is done stays done.",
-            )
+        spend = check_limits(session.job, budget)
         if spend.steps and (name := limits.near(budget.limits, spend)):
             await _tell_once(
                 session,

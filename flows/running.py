@@ -17,6 +17,7 @@ from deskwork.tasks.deployments import lighten_events
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Job
 from deskwork.tasks.leftovers import Leftovers
+from deskwork.tasks.page import show_answer
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.progress import tell
 from deskwork.tasks.requests import JobRequest
@@ -31,6 +32,9 @@ from deskwork.tools.library import Collection
 
 transport: ContextVar[httpx.AsyncBaseTransport | None] = ContextVar("transport", default=None)
 """Stands in for the network, for a model in this process."""
+
+ended: ContextVar[asyncio.Event | None] = ContextVar("ended", default=None)
+"""Set once the job is left in a named state; what follows is for the Prefect page alone."""
 
 
 @dataclass
@@ -55,6 +59,7 @@ class Ended:
     job: str
     state: str
     reason: str
+    answer: str
 
 
 def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> Settings:
@@ -111,8 +116,12 @@ async def run_job(
             raise
         finally:
             _leave(writer, run, state, reason)
+            if over := ended.get():
+                over.set()
             tell("end", job.id, f"{state}: {reason}" if reason else state)
-        return Ended(job.id, state, reason)
+        answer = run.answer if run else ""
+        await show_answer(flow_run, job.id, state, answer or reason)
+        return Ended(job.id, state, reason, answer)
     finally:
         await bench.close()
 
@@ -137,9 +146,22 @@ async def _prepare(bench: Workbench, writer: Writer, start: Start, recorded: dic
             f"The files of job {writer.job} have changed since it began.",
             "Put them back as they were, or ask anew without --job for a job on the new files.",
         )
+    failed = [file for file in collection.files if file.state != "ready"]
+    for file in failed:
+        tell("trouble", writer.job, f"not read: {file.name}: {file.reason}")
+    if failed and len(failed) == len(collection.files):
+        raise WrongUse(
+            "None of the files can be read: "
+            + "; ".join(f"{file.name}: {file.reason}" for file in failed[:5]),
+            "Mend them or give others.",
+        )
     session = await asyncio.to_thread(Session, writer, bench.blobs, bench.settings, bench.endpoint)
     session.desk = JobDesk(collection, session.history.evidence, bench.blobs)
     if more := going_on(session.history, start):
+        steps = session.history.spend.steps
+        tell(
+            "job", writer.job, f"going on: {writer.next_seq} entries recorded, {steps} model calls"
+        )
         await session.append(more)
     return Run(bench, session, collection, recorded)
 

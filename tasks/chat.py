@@ -5,7 +5,6 @@ What differs between servers (names of the thinking field, ids, limits) comes fr
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -106,6 +105,10 @@ class ChatCodec:
             received["thinking_under"] = source
             if not self.profile.reasoning_fields:
                 received[source] = thinking
+        for name in _THINKING:
+            # Two names with two texts: what can't be sent back is kept here.
+            if name != source and message.get(name) not in (None, thinking):
+                received[name] = message[name]
         if thinking is not None:
             wire.update(dict.fromkeys(self.profile.reasoning_fields, thinking))
 
@@ -201,7 +204,7 @@ def _valid_object(arguments: Any) -> str:
     if isinstance(arguments, dict):
         return dumps(arguments).decode()
     try:
-        value = json.loads(arguments or "{}")
+        value = loads(arguments or "{}")
     except (ValueError, TypeError):
         return "{}"
     return (arguments or "{}") if isinstance(value, dict) else "{}"

@@ -89,6 +89,8 @@ class ChatParser:
                 value = delta[name]
                 if isinstance(value, str):
                     self._message[name] = (self._message.get(name) or "") + value
+                elif isinstance(value, list):
+                    self._parts(value)
                 elif name == "content":
                     self._message.setdefault(name, None)
         for detail in delta.get("reasoning_details") or []:
@@ -99,6 +101,17 @@ class ChatParser:
         for call in calls:
             if isinstance(call, dict):
                 self._call(call)
+
+    def _parts(self, parts: list[Any]) -> None:
+        """Content in parts, as Mistral streams it: text, and thinking of text parts."""
+        for part in parts:
+            if not isinstance(part, dict):
+                continue
+            thinking = part.get("type") == "thinking"
+            text = _content_text(part.get("thinking")) if thinking else part.get("text")
+            name = "reasoning_content" if thinking else "content"
+            if isinstance(text, str):
+                self._message[name] = (self._message.get(name) or "") + text
 
     def _detail(self, detail: Any) -> None:
         details = self._message.setdefault("reasoning_details", [])
@@ -165,7 +178,7 @@ def _reply(data: dict[str, Any], choice: dict[str, Any], message: dict[str, Any]
     calls = tuple(
         ToolCall(
             call.get("id") or "",
-            (call.get("function") or {}).get("name") or "",
+            _name_of((call.get("function") or {}).get("name")),
             _text_of((call.get("function") or {}).get("arguments")),
         )
         for call in message.get("tool_calls") or []
@@ -198,6 +211,10 @@ def _content_text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
+def _name_of(name: Any) -> str:
+    return name if isinstance(name, str) else str(name or "")
+
+
 def _text_of(arguments: Any) -> str:
     if isinstance(arguments, str) or arguments is None:
         return arguments or ""
@@ -211,8 +228,8 @@ def _usage(data: Any) -> Usage | None:
     prompt = data.get("prompt_tokens_details") or {}
     completion = data.get("completion_tokens_details") or {}
     return Usage(
-        input=data.get("prompt_tokens"),
-        output=data.get("completion_tokens"),
+        input=_first(data.get("prompt_tokens")),
+        output=_first(data.get("completion_tokens")),
         cache_read=_first(
             prompt.get("cached_tokens"),
             data.get("prompt_cache_hit_tokens"),
@@ -224,4 +241,9 @@ def _usage(data: Any) -> Usage | None:
 
 
 def _first(*values: Any) -> int | None:
-    return next((value for value in values if isinstance(value, int)), None)
+    return next((value for value in values if is_count(value)), None)
+
+
+def is_count(value: Any) -> bool:
+    """True for a number of tokens that can be one; servers have sent text and worse."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12

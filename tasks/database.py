@@ -82,14 +82,15 @@ class Database:
 
     def __init__(self, url: str | None, home: Path, *, busy_seconds: float = 60.0) -> None:
         self.path = None if url else home / "journal.db"
-        self.name = self.path.as_posix() if self.path else sa.make_url(str(url)).render_as_string()
         self._writing = threading.Lock()
         if self.path:
+            self.name = self.path.as_posix()
             with self._errors("opened"):
                 home.mkdir(parents=True, exist_ok=True)
             self.engine = _sqlite_engine(self.path, busy_seconds)
         else:
             self.engine = _server_engine(str(url))
+            self.name = self.engine.url.render_as_string()
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._migrate()
 
@@ -182,7 +183,13 @@ def _sqlite_engine(path: Path, busy_seconds: float) -> sa.Engine:
 
 
 def _server_engine(url: str) -> sa.Engine:
-    parsed = sa.make_url(url)
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise WrongUse(
+            "DESKWORK_DATABASE_URL is no database address.",
+            "It looks like postgresql://USER@HOST/NAME.",
+        ) from None
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if not parsed.drivername.startswith("postgresql"):

@@ -33,12 +33,30 @@ def dumps(value: Any) -> bytes:
 
 
 def loads(data: bytes | str) -> Any:
-    """Decode JSON; the inverse of `dumps`."""
-    return json.loads(data)
+    """Decode JSON; the inverse of `dumps`. Raises `ValueError` for what JSON can't hold either.
+
+    That is NaN and infinities, and nesting deeper than Python's stack.
+    """
+    try:
+        return json.loads(data, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is too large a number")
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
 
 
 def clean(text: str) -> str:
-    """The text with lone surrogates replaced by U+FFFD."""
+    """The text with lone surrogates and NULs replaced by U+FFFD; PostgreSQL takes neither."""
+    text = text.replace("\0", "\ufffd")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

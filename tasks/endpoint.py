@@ -23,7 +23,7 @@ from deskwork.tasks.protocol import Codec
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.retries import DEFAULT_RETRIES, RetryPolicy
 from deskwork.tasks.sse import EventDecoder
-from deskwork.tools.errors import Stop
+from deskwork.tools.errors import DeskworkError, Stop
 
 
 class NotReachable(Unavailable):
@@ -51,6 +51,7 @@ class Endpoint:
         self.url = url
         self.codec = codec
         self.retries = retries
+        self._key = key
         self._headers = {"content-type": "application/json", **codec.headers(key)}
         self._sleep = sleep
         self._client = httpx.AsyncClient(
@@ -77,7 +78,12 @@ class Endpoint:
         while True:
             try:
                 return await self._try(body)
-            except Unavailable as error:
+            except DeskworkError as error:
+                # Servers echo what they refuse; what is told or recorded must not hold the key.
+                error.message = self._without_key(error.message)
+                error.hint = self._without_key(error.hint)
+                if not isinstance(error, Unavailable):
+                    raise
                 failed += 1
                 wait = self.retries.quick_wait(failed, error.retry_after)
                 if wait is None:
@@ -85,6 +91,9 @@ class Endpoint:
                 if on_trouble:
                     on_trouble(error, wait)
                 await self._sleep(wait)
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "[the key]") if self._key else text
 
     async def _try(self, body: bytes) -> Reply:
         try:
@@ -98,7 +107,7 @@ class Endpoint:
                 return self._whole(await response.aread())
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise NotReachable(
-                f"Nothing answers at {self.url}: {str(error) or type(error).__name__}.",
+                f"Nothing answers at {self.url}: {_cause(error)}.",
                 "Check DESKWORK_MODEL_URL and that the server runs, then run the same command "
                 "again.",
             ) from error
@@ -109,9 +118,7 @@ class Endpoint:
         except httpx.InvalidURL as error:
             raise Rejected(f"{self.url} is no address: {error}.") from error
         except httpx.HTTPError as error:
-            raise BrokenStream(
-                f"The connection to {self.url} broke: {str(error) or type(error).__name__}."
-            ) from error
+            raise BrokenStream(f"The connection to {self.url} broke: {_cause(error)}.") from error
 
     async def _stream(self, response: httpx.Response) -> Reply:
         decoder, parser = EventDecoder(), self.codec.parser()
@@ -129,7 +136,8 @@ class Endpoint:
             # A web page where a reply was due is a wrong address: asking again won't help.
             kind = Rejected if b"<html" in data[:1000].lower() else BrokenStream
             raise kind(
-                f"{self.url} answered something that is no model reply: {data[:80]!r}.",
+                f"{self.url} answered something that is no model reply: "
+                f"{data[:80].decode('utf-8', 'replace')!r}.",
                 "Check DESKWORK_MODEL_URL; it ends in /v1 as a rule.",
             ) from None
         if isinstance(value, dict) and value.get("error"):
@@ -145,3 +153,7 @@ class Endpoint:
         error = from_response(response.status_code, response.headers, body, self.url)
         assert isinstance(error, Unavailable | Stop)
         return error
+
+
+def _cause(error: Exception) -> str:
+    return str(error).rstrip(".") or type(error).__name__

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from deskwork.tasks.blobs import Blobs
-from deskwork.tasks.encoding import dumps
 from deskwork.tasks.entries import FIRST_PARENT, BlobSegment, Draft, unpack_body
 from deskwork.tasks.history import History
 from deskwork.tasks.journal import Journal
@@ -27,6 +25,11 @@ def fork(
     Raises `WrongUse` where a call would be left unanswered, or when the id is taken.
     """
     parent = journal.job(job)
+    if parent.parent:
+        raise WrongUse(
+            f"Job {job} is part of {parent.parent} and can't stand alone.",
+            f"Fork {parent.parent} instead.",
+        )
     entries = journal.entries(job)
     if not 1 <= at <= len(entries):
         raise WrongUse(
@@ -43,12 +46,11 @@ def fork(
                 f"Fork where every call has its result: {_whole(entries, blobs, at)}.",
             )
     name = new_id or _free_name(journal, job)
-    key = hashlib.sha256(dumps(["fork", name])).hexdigest()
     meta = {"of": job, "at": at, "settings": settings or {}, "limits": history.limits.model_dump()}
     made = journal.create(
         name,
         flow=parent.flow,
-        key=key,
+        key=parent.key,
         title=parent.title,
         start=Draft("fork", meta),
         copied=list(journal.packed(job, at)),

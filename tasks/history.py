@@ -44,6 +44,12 @@ class History:
     def apply(self, entry: Entry, reply: Reply | None = None) -> None:
         """Take one entry; a live one comes with its reply, which saves reading it again."""
         handler = getattr(self, f"_on_{entry.kind}", None)
+        if entry.kind == "decision":
+            # It covers one start of the call: one that began later is a new question.
+            self.decisions[entry.meta["turn"], entry.meta["place"]] = {
+                **entry.meta,
+                "at": entry.created,
+            }
         self._clock(entry)
         if entry.kind not in ("outcome", "note"):
             self.outcome = None
@@ -100,9 +106,6 @@ class History:
 
     def _on_resumed(self, meta: dict[str, Any]) -> None:
         self.limits = Limits(**meta["limits"])
-
-    def _on_decision(self, meta: dict[str, Any]) -> None:
-        self.decisions[meta["turn"], meta["place"]] = meta
 
     def _on_note(self, meta: dict[str, Any]) -> None:
         self.notes[meta["note"]] = meta

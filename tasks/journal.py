@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from deskwork.tasks import lease
 from deskwork.tasks.database import Database, entries, jobs
-from deskwork.tasks.encoding import loads
+from deskwork.tasks.encoding import clean, loads
 from deskwork.tasks.entries import FIRST_PARENT, Draft, Entry, Packed, pack
 from deskwork.tasks.rows import entry_of, packed_of, row_of
 from deskwork.tasks.writer import Writer
@@ -81,7 +81,7 @@ class Journal:
                     flow=flow,
                     key=key,
                     parent=parent,
-                    title=title[:200],
+                    title=clean(title[:200]),
                     state="stopped",
                     reason="not started",
                     created=now,
@@ -195,7 +195,7 @@ class Journal:
                     holder_place=None,
                     lease_until=None,
                     state=state,
-                    reason=reason,
+                    reason=clean(reason),
                     updated=self.database.now(connection),
                 )
             )

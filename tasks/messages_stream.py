@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deskwork.tasks.encoding import dumps
+from deskwork.tasks.chat_stream import is_count
+from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.model_errors import BrokenStream, from_stream
 from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage
 from deskwork.tasks.sse import Event
@@ -59,7 +60,9 @@ class MessagesParser:
         for index in sorted(self._blocks):
             block = self._blocks[index]
             if index in self._inputs:
-                block = {**block, "input": _parsed(self._inputs[index])}
+                given = self._inputs[index]
+                # Some servers send the whole input at the block's start and no fragment.
+                block = {**block, "input": _parsed(given) if given else block.get("input") or {}}
             content.append(block)
         return reply_from(
             {
@@ -102,7 +105,7 @@ class MessagesParser:
         if kind == "input_json_delta":
             self._inputs[index] = self._inputs.get(index, "") + delta["partial_json"]
         elif kind == "citations_delta":
-            block.setdefault("citations", []).append(delta["citation"])
+            block["citations"] = [*(block.get("citations") or []), delta["citation"]]
         elif kind in _DELTAS:
             name = _DELTAS[kind]
             block[name] = (block.get(name) or "") + delta[name]
@@ -146,7 +149,7 @@ def _parsed(text: str) -> Any:
     if not text:
         return {}
     try:
-        return json.loads(text)
+        return loads(text)
     except ValueError:
         return text
 
@@ -159,6 +162,9 @@ def _usage(data: Any) -> Usage | None:
     """Tokens; the input total includes what came from and went to the cache."""
     if not isinstance(data, dict) or not data:
         return None
+    data = {name: value for name, value in data.items() if is_count(value) or value is None} | {
+        "output_tokens_details": data.get("output_tokens_details")
+    }
     read, write = data.get("cache_read_input_tokens"), data.get("cache_creation_input_tokens")
     fresh = data.get("input_tokens")
     details = data.get("output_tokens_details") or {}
@@ -167,5 +173,5 @@ def _usage(data: Any) -> Usage | None:
         output=data.get("output_tokens"),
         cache_read=read,
         cache_write=write,
-        reasoning=details.get("thinking_tokens"),
+        reasoning=details["thinking_tokens"] if is_count(details.get("thinking_tokens")) else None,
     )

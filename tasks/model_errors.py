@@ -51,6 +51,8 @@ class ContextOverflow(Rejected):
 
 
 _RETRIED = {408, 409, 425, 429, 529}
+# Not implemented, and no such HTTP version: a server that is no model endpoint.
+_NEVER = {501, 505}
 _NO_CREDIT = (
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -91,7 +93,7 @@ def from_response(
             f"The history no longer fits into the model's window: {said}.",
             "Fork the job at an earlier entry, or to a model with a larger window.",
         )
-    retried = status in _RETRIED or status >= 500
+    retried = status in _RETRIED or (status >= 500 and status not in _NEVER)
     should_retry = headers.get("x-should-retry")
     if should_retry in ("true", "false"):
         retried = should_retry == "true"
@@ -102,9 +104,9 @@ def from_response(
             f"{where} refused the key (status {status}): {said}.",
             "Set DESKWORK_MODEL_KEY to a valid key, then run the same command again.",
         )
-    if status == 404:
+    if status in (404, 405, 501, 505):
         return Rejected(
-            f"{where} knows no such address or model (status 404): {said}.",
+            f"{where} knows no such address or model (status {status}): {said}.",
             "Check DESKWORK_MODEL_URL (it ends in /v1 as a rule) and DESKWORK_MODEL.",
         )
     return Rejected(

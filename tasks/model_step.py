@@ -113,13 +113,17 @@ def _drafts(conversation: Conversation, reply: Reply, meta: dict[str, Any]) -> l
 async def _wait_until_allowed(session: Session) -> None:
     wait = session.history.not_before - time.time()
     if wait > 0:
-        tell("trouble", session.job, f"waiting {wait:.0f} s before the next try")
+        reason = session.history.notes["waiting"]["reason"]
+        tell(
+            "trouble",
+            session.job,
+            f"{reason} Trying again in {wait:.0f} s; Ctrl-C is safe, the same command goes on.",
+        )
         await asyncio.sleep(wait)
 
 
 async def _postpone(session: Session, error: Unavailable) -> None:
     wait = session.endpoint.retries.pause(session.history.failed_attempts, error.retry_after)
-    tell("trouble", session.job, f"{error.message} Trying again in {wait:.0f} s.")
     await session.note("waiting", not_before=time.time() + wait, reason=error.message)
 
 

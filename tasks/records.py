@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from deskwork.tasks.blobs import Blobs
@@ -10,7 +9,7 @@ from deskwork.tasks.encoding import loads
 from deskwork.tasks.entries import FIRST_PARENT, BlobSegment, Draft, Entry
 from deskwork.tasks.history import History
 from deskwork.tasks.journal import Journal
-from deskwork.tasks.outcomes import add_usage, descendants, usage_of
+from deskwork.tasks.outcomes import add_usage, descendants, outcome, usage_of
 from deskwork.tasks.starts import first_entry
 from deskwork.tools.errors import WrongUse
 
@@ -49,6 +48,7 @@ def job_record(journal: Journal, blobs: Blobs, job_id: str) -> dict[str, Any]:
         "reason": job.reason,
         "settings": {**start["settings"], "limits": start["limits"], "request": start["request"]},
         "usage": usage_of(journal, [job_id, *descendants(journal, job_id)]),
+        "answer": outcome(journal, job_id).answer,
         "children": [{"job": c.id, "state": c.state, "title": c.title} for c in children],
         "entries": entries,
     }
@@ -173,7 +173,7 @@ def decide(journal: Journal, blobs: Blobs, job: str, result: str | None) -> list
                 if place in staged and staged[place] is None:
                     meta: dict[str, Any] = {"turn": conversation.turn, "place": place}
                     meta |= {"result": result} if result is not None else {"again": True}
-                    drafts.append(Draft("decision", {**meta, "at": time.time()}))
+                    drafts.append(Draft("decision", meta))
                     decided.append(f"{call.name}({call.arguments[:100]})")
         if not drafts:
             raise WrongUse(

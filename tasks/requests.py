@@ -6,9 +6,9 @@ The descriptions here are the form in the Prefect UI. Secrets never stand in a r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from deskwork.tasks.limits import Limits
 
@@ -18,7 +18,9 @@ class JobRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    question: str = Field(description="What you want to know, in your own words.", min_length=1)
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
+        description="What you want to know, in your own words."
+    )
     files: list[Path] = Field(
         default=[],
         description="Folders and files to answer from, as paths on the machine that runs the job.",
@@ -37,6 +39,7 @@ class JobRequest(BaseModel):
     )
     job: str | None = Field(
         default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
         description="A job's id: goes on with it, or gives a new job this id. "
         "Left empty, the id follows from the question and the files.",
     )

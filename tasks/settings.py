@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from deskwork.tasks.profiles import Profile, find_profile
 from deskwork.tools.errors import WrongUse
@@ -88,6 +89,11 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
             f"An endpoint is set ({url}) but no model.",
             "Set DESKWORK_MODEL to the model's name there.",
         )
+    if url is not None and "@" in urlsplit(str(url)).netloc:
+        raise WrongUse(
+            "DESKWORK_MODEL_URL holds a name or a password, and addresses are recorded with jobs.",
+            "Put the secret into DESKWORK_MODEL_KEY alone.",
+        )
     return Settings(
         home=home,
         model_url=str(url).rstrip("/") if url else None,
@@ -95,7 +101,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         profile=find_profile(values.get("profile"), values.get("protocol"), url)
         if url
         else find_profile("gateway", "chat", None),
-        model_key=values.get("model_key"),
+        model_key=_key(values.get("model_key")),
         database_url=values.get("database_url"),
         blobs_url=values.get("blobs_url"),
         idle_seconds=_number("idle_seconds", values.get("idle_seconds", 600.0)),
@@ -119,6 +125,16 @@ def _read_file(home: Path) -> dict[str, Any]:
             )
         return table
     return {}
+
+
+def _key(value: Any) -> str | None:
+    """The key without the line end that files have; it must fit into a header."""
+    key = str(value).strip() if value is not None else ""
+    if not key.isascii() or not key.isprintable():
+        raise WrongUse(
+            "DESKWORK_MODEL_KEY holds characters that no key has.", "Copy the key once more."
+        )
+    return key or None
 
 
 def _number(name: str, value: Any) -> float:

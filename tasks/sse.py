@@ -23,11 +23,18 @@ class EventDecoder:
 
     _rest: bytes = b""
     _name: str = ""
+    _begun: bool = False
     _data: list[str] = field(default_factory=list)
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events completed by these bytes."""
         buffer = self._rest + chunk
+        if not self._begun:
+            if b"\xef\xbb\xbf".startswith(buffer[:3]) and len(buffer) < 3:
+                self._rest = buffer
+                return []
+            self._begun = True
+            buffer = buffer.removeprefix(b"\xef\xbb\xbf")
         # A CR at the very end may be half of a CR LF: it waits for the next bytes.
         held = b""
         if buffer.endswith(b"\r"):

@@ -7,6 +7,7 @@ goes on, a finished one starts a numbered new run. When a job goes on only limit
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,9 @@ def find_or_create(
         return found
     base = f"{start.flow}-{start.key[:8]}"
     while True:
-        known = [job for job in journal.jobs(prefix=base) if job.key == start.key]
+        # Its own runs alone: a fork has the same inputs and goes its own way.
+        named = re.compile(re.escape(base) + r"(-\d+)?")
+        known = [job for job in journal.jobs(prefix=base) if named.fullmatch(job.id)]
         if known and known[-1].state not in FINISHED:
             _check(journal, known[-1], start, fixed)
             return known[-1]
@@ -139,7 +142,11 @@ def first_entry(journal: Journal, job: str) -> dict[str, Any]:
     """The start entry of a job, with a fork's own settings laid over the copied ones."""
     start: dict[str, Any] = {}
     for _, kind, meta in journal.metas(job, "start", "fork"):
-        start = meta if kind == "start" else {**start, **meta}
+        if kind == "start":
+            start = meta
+        else:
+            settings = {**start["settings"], **meta["settings"]}
+            start = {**start, "settings": settings, "limits": meta["limits"]}
     return start
 
 

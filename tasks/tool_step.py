@@ -179,10 +179,12 @@ def _pictures(conversation: Conversation, drafts: Sequence[Draft]) -> list[Draft
 
 def check_interrupted(session: Session, conversation: Conversation) -> None:
     """Raise `WaitingForPerson` when a call began, never ended, and must not run unasked."""
-    staged = session.writer.open_calls(conversation.turn)
+    begun = session.writer.begun(conversation.turn)
     for place, call in conversation.open_calls:
-        began = place in staged and staged[place] is None
-        if began and (conversation.turn, place) not in session.history.decisions:
+        if place not in begun:
+            continue
+        decision = session.history.decisions.get((conversation.turn, place))
+        if decision is None or decision["at"] < begun[place]:
             raise WaitingForPerson(
                 f"The call {call.name}({call.arguments[:200]}) began and its end was not "
                 "recorded: it may or may not have happened.",

@@ -64,7 +64,7 @@ class Workbench:
 
         def indexed(at: Indexed) -> None:
             faults.point("indexing")
-            if at.new:
+            if at.new and at.file.state == "ready":
                 tell("index", job, f"read {at.file.name}", done=at.done, total=at.total)
 
         return self.library.collect(paths, indexed)

@@ -105,6 +105,14 @@ class Writer:
                 for row in connection.execute(query)
             }
 
+    def begun(self, turn: int) -> dict[int, float]:
+        """place → when it began (Unix time), of the calls whose end was never recorded."""
+        query = sa.select(calls.c.place, calls.c.started).where(
+            calls.c.job == self.job, calls.c.turn == turn, calls.c.meta.is_(None)
+        )
+        with self.journal.database.read() as connection:
+            return {row.place: row.started for row in connection.execute(query)}
+
     def release(self, state: str, reason: str = "") -> None:
         """Give the lease back and leave the job in a named state."""
         self.journal.release(self.job, self._holder, state, reason)

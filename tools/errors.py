@@ -29,6 +29,9 @@ class DeskworkError(Exception):
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.message!r})"
+
 
 class WrongUse(DeskworkError):
     """The command, a setting or an input is wrong; nothing was started."""
@@ -46,6 +49,8 @@ class ToolError(DeskworkError):
 
 class NotFound(ToolError):
     """There is nothing under that name, page number or id."""
+
+    exit_code = 2
 
 
 class Transient(DeskworkError):

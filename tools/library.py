@@ -71,7 +71,7 @@ class Library:
             if status.st_size > _MAX_BYTES:
                 reason = f"It is larger than {_MAX_BYTES:,} bytes."
                 return SourceFile.failed(name, path, "", reason), False
-            key = (str(path.absolute()), status.st_size, status.st_mtime_ns)
+            key = (printable(str(path.absolute())), status.st_size, status.st_mtime_ns)
             with self.store.connect() as connection:
                 known = self.store.known_hash(connection, *key)
                 stored = self.store.document(connection, known) if known else None
@@ -98,6 +98,11 @@ class Library:
             assert stored is not None  # it was committed above, and nothing removes documents
             return SourceFile.ready(name, path, sha256, stored), True
         return SourceFile.ready(name, path, sha256, stored), False
+
+
+def printable(name: str) -> str:
+    """A file's name as text: what isn't UTF-8 in it becomes U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def fingerprint(paths: Sequence[Path]) -> list[tuple[str, str]]:
@@ -127,11 +132,13 @@ def _files(paths: Sequence[Path]) -> list[tuple[str, Path]]:
                 for name in sorted(names):
                     if not name.startswith("."):
                         path = Path(folder) / name
-                        found.setdefault(path.absolute(), path.relative_to(given).as_posix())
+                        found.setdefault(
+                            path.absolute(), printable(path.relative_to(given).as_posix())
+                        )
         elif given.exists() or given.is_symlink():
-            found.setdefault(given.absolute(), given.name)
+            found.setdefault(given.absolute(), printable(given.name))
         else:
-            raise WrongUse(f"There is no file or folder {given}.")
+            raise WrongUse(f"There is no file or folder {given}.", "Check the path.")
     return [(name, path) for path, name in found.items()]
 
 

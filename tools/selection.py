@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.registry import default_tools
@@ -32,12 +34,15 @@ def find_tools(names: Iterable[str]) -> list[Tool]:
 
 def _imported(path: str) -> Tool:
     module, _, attribute = path.partition(":")
+    if str(Path.cwd()) not in sys.path:
+        # As `python -m` does: a module of one's own lies in the folder one works in.
+        sys.path.append(str(Path.cwd()))
     try:
         value = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise WrongUse(
             f"The tool {path!r} can't be imported: {error}.",
-            "It is written module:attribute, and the module must be importable here.",
+            "It is written module:attribute; run this in the module's folder, or install it.",
         ) from None
     if not isinstance(value, Tool):
         raise WrongUse(

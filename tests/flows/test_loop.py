@@ -383,3 +383,47 @@ async def test_a_picture_is_encoded_and_stored_once(tmp_path: Path, profile: Pro
 def test_every_profile_maps_every_tier(tier: str) -> None:
     for known in PROFILES.values():
         assert known.budget[tier]  # type: ignore[index]
+
+
+async def test_one_decision_covers_one_start(tmp_path: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    @tool(repeatable=False)
+    def mail(to: str) -> ToolResult:
+        """Send mail."""
+        runs["mail"] += 1
+        raise Killed
+
+    from deskwork.tasks.records import decide
+
+    model = ScriptedModel([Said(calls=[("mail", {"to": "x"})]), Said("ok")])
+    async with opened(tmp_path, model, tools=[mail]) as session:
+        with pytest.raises(Killed):
+            await answer(session)
+    async with opened(tmp_path, model, tools=[mail]) as session:
+        session.writer.release("stopped")
+        decide(session.writer.journal, session.blobs, "job", None)
+    async with opened(tmp_path, model, tools=[mail]) as session:
+        with pytest.raises(Killed):
+            await answer(session)
+    async with opened(tmp_path, model, tools=[mail]) as session:
+        with pytest.raises(WaitingForPerson):
+            await answer(session)
+    assert runs["mail"] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"text": NaN}', "[" * 100_000, '{"text": "a"} x', '"{\\"text\\": 1e999}"'],
+    ids=["nan", "deep", "tail", "infinite"],
+)
+async def test_arguments_that_json_can_not_hold_are_told(
+    tmp_path: Path, profile: Profile, arguments: str
+) -> None:
+    model = ScriptedModel([Said(calls=[("echo", arguments)]), Said("ok")])
+    async with opened(tmp_path, model, profile=profile) as session:
+        assert await answer(session) == "ok"
+    assert model.requests[1].results[0].startswith("Error: ")
+    async with opened(tmp_path, model, profile=profile) as session:
+        assert await answer(session) == "ok"

@@ -25,6 +25,7 @@ from deskwork.tasks.model_errors import (
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.retries import RetryPolicy
+from deskwork.tools.errors import DeskworkError
 
 Answer = Callable[[Exchange], None]
 BODY = b'{"messages":[]}'
@@ -281,3 +282,21 @@ async def test_nothing_answers(endpoint_at: Any, waits: list[float]) -> None:
         with pytest.raises(NotReachable, match=rf"Nothing answers at {url}.*DESKWORK_MODEL_URL"):
             await endpoint_at(url).ask(BODY)
     assert len(waits) == 2
+
+
+@pytest.mark.parametrize("code", [400, 401, 503])
+async def test_a_key_that_a_server_echoes_is_not_told(endpoint_at: Any, code: int) -> None:
+    echo = status(code, {"error": {"message": "Incorrect API key provided: secret-key"}})
+    with serve(Server(*[echo] * 3)) as url, pytest.raises(DeskworkError) as caught:
+        await endpoint_at(url).ask(BODY)
+    assert "secret-key" not in str(caught.value)
+    assert "[the key]" in str(caught.value)
+
+
+async def test_a_server_that_implements_no_post_is_a_wrong_address(
+    endpoint_at: Any, waits: list[float]
+) -> None:
+    server = Server(status(501, "<html><title>Error response</title></html>"))
+    with serve(server) as url, pytest.raises(Rejected, match="DESKWORK_MODEL_URL"):
+        await endpoint_at(url).ask(BODY)
+    assert waits == []

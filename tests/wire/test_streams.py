@@ -176,3 +176,57 @@ def test_reasoning_details_are_joined_by_index_and_type() -> None:
 )
 def test_finish_reasons(finish: str, deltas: list[dict[str, Any]], expected: str) -> None:
     assert chat(*deltas, finish=finish).finish == expected
+
+
+def test_a_byte_order_mark_costs_no_event() -> None:
+    decoder = EventDecoder()
+    events = [
+        e for byte in b"\xef\xbb\xbfdata: a\n\ndata: b\n\n" for e in decoder.feed(bytes([byte]))
+    ]
+    assert [event.data for event in events] == ["a", "b"]
+
+
+def test_content_in_parts_is_text_and_thinking() -> None:
+    reply = chat(
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]},
+        {"content": [{"type": "text", "text": "a"}]},
+        {"content": "b"},
+        finish="stop",
+    )
+    assert (reply.text, reply.thinking) == ("ab", "hm")
+
+
+@pytest.mark.parametrize("count", ["12", None, -1, True, 10**30, [1]])
+def test_odd_token_counts_are_unknown(count: Any) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 5}
+    message = {"content": "x"}
+    data = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+    from deskwork.tasks.chat_stream import reply_from
+
+    reply = reply_from(data)
+    assert reply.usage is not None
+    assert reply.usage.as_json() == {"output": 5}
+
+
+def test_an_input_given_at_the_start_of_a_block_is_kept() -> None:
+    parser = MessagesParser()
+    block = {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}
+    text = {"type": "text", "text": "t", "citations": None}
+    citation = {"type": "citations_delta", "citation": {"n": 1}}
+    for data in (
+        {"type": "message_start", "message": {}},
+        {"type": "content_block_start", "index": 0, "content_block": text},
+        {"type": "content_block_delta", "index": 0, "delta": citation},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": block},
+        {"type": "content_block_stop", "index": 1},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "tool_use"},
+            "usage": {"output_tokens": "9"},
+        },
+    ):
+        parser.feed(Event("message", json.dumps(data)))
+    reply = parser.result()
+    assert json.loads(reply.calls[0].arguments) == {"x": 1}
+    assert reply.message["content"][0]["citations"] == [{"n": 1}]

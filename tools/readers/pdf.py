@@ -108,7 +108,8 @@ def _load(source: Source) -> Any:
             if source.password:
                 raise BadFile(f"{source.name} is locked: the password given is wrong.") from None
             raise BadFile(
-                f"{source.name} is locked: it needs a password.", "Give it with --password."
+                f"{source.name} is locked: it needs a password.",
+                "Unlock it, or give `deskwork read` its --password.",
             ) from None
         raise BadFile(f"{source.name} is broken: it can't be opened as a PDF.") from None
 

@@ -17,7 +17,7 @@ async def show_answer(flow_run: str | None, job: str, state: str, answer: str) -
     """Name the run after its job and put the answer on its page."""
     if flow_run is None:
         return
-    from prefect.artifacts import Artifact
+    from prefect.artifacts import acreate_markdown_artifact
     from prefect.client.orchestration import get_client
 
     text = f"**{job}: {state}**\n\n{answer}" if answer else f"**{job}: {state}**"
@@ -25,6 +25,4 @@ async def show_answer(flow_run: str | None, job: str, state: str, answer: str) -
     with contextlib.suppress(Exception):
         async with asyncio.timeout(LONGEST), get_client() as client:
             await client.update_flow_run(UUID(flow_run), name=job)
-            await Artifact(
-                type="markdown", key=f"answer-{key}", description="The answer", data=text
-            ).acreate(client)
+            await acreate_markdown_artifact(text, f"answer-{key}", "What came of the job")

@@ -69,3 +69,8 @@ def test_links_lead_somewhere() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 250
+
+
+def test_no_page_holds_a_placeholder() -> None:
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        assert not re.findall(r"@[A-Z]+@", page.read_text()), page.name

@@ -55,7 +55,7 @@ async def _work(run: Run) -> None:
 
     budget = Budget(session.history.limits, [session])
     try:
-        run.answer = await run_conversation(session, LABEL, brief, [budget])
+        run.answer = await run_conversation(session, LABEL, brief, [budget], steps=run.steps)
         unread = [file for file in run.collection.files if file.state != "ready"]
         if unread:
             listed = "\n".join(f"- {file.name}: {file.reason}" for file in unread)

@@ -105,7 +105,12 @@ async def _investigate(
         own = Budget(limits, [session])
         try:
             child.answer = await run_conversation(
-                session, LABEL, brief, [total, own], title=f"investigation {number}"
+                session,
+                LABEL,
+                brief,
+                [total, own],
+                title=f"investigation {number}",
+                steps=run.steps,
             )
         except (OutOfBudget, NeedsReview) as error:
             state, reason = state_of(error)

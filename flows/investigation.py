@@ -113,7 +113,12 @@ class Research:
 
         for number in range(PLAN_TRIES):
             answer = await run_conversation(
-                self.session, "plan", brief, [self.budget], title="plan"
+                self.session,
+                "plan",
+                brief,
+                [self.budget],
+                title="plan",
+                steps=self.run.steps,
             )
             try:
                 plan = read_plan(answer)
@@ -138,6 +143,7 @@ class Research:
             lambda: Brief(system, text(), (), tier),
             [self.budget],
             title=label,
+            steps=self.run.steps,
         )
 
     async def _checked(self, text: str, evidence: dict[str, Evidence]) -> tuple[str, list[Claim]]:

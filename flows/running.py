@@ -25,6 +25,7 @@ from deskwork.tasks.session import Session
 from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.starts import Start, find_or_create, first_entry, going_on, make_start
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
+from deskwork.tasks.steps import AS_TASKS, Steps
 from deskwork.tasks.workbench import JobDesk, Workbench
 from deskwork.tasks.writer import Writer
 from deskwork.tools.errors import DeskworkError, WrongUse
@@ -50,6 +51,7 @@ class Run:
     start: dict[str, Any]
     answer: str = ""
     files: tuple[str, ...] = ()
+    steps: Steps = AS_TASKS
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ async def run_job(
         run: Run | None = None
         state, reason = "done", ""
         try:
-            run = await _prepare(bench, writer, start, recorded)
+            run = await prepare(bench, writer, start, recorded)
             await work(run)
             if leftovers and closing:
                 await closing
@@ -138,7 +140,8 @@ def _find(
     return find_or_create(bench.journal, start, request.job, settings_may_differ=True), start
 
 
-async def _prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict[str, Any]) -> Run:
+async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict[str, Any]) -> Run:
+    """Read the files and the history of a job that is held. Raises `WrongUse` for other files."""
     paths = [Path(path) for path in recorded["request"]["files"]]
     collection = await asyncio.to_thread(bench.collect, paths, writer.job)
     if [list(pair) for pair in collection.fingerprint()] != recorded["files"]:

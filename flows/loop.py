@@ -135,7 +135,7 @@ async def _guard(session: Session, conversation: Conversation, budgets: Sequence
     if conversation.nudges >= NUDGES:
         raise Stop(
             f"The model gave {conversation.nudges} empty or cut replies in a row.",
-            "Run the same command again later, or fork the job to another model.",
+            "Run the same command again later, or ask anew with another model.",
         )
 
 

@@ -49,6 +49,7 @@ NO_DOCUMENTS = (
     "DESKWORK_MODEL for a real model, or give documents with --files."
 )
 _NEAR_LIMIT = re.compile(r"near this job[’']s limit")
+_AND_WHY = re.compile(r"(?i),? and why\b.*", re.S)
 _SUM = re.compile(r"[\d\s.,()+\-*/^%$€£¥]+")
 
 
@@ -106,7 +107,9 @@ def _from_documents(asked: Asked, question: _Question) -> Said:
 def _next_calls(question: _Question, turns: Sequence[Turn]) -> list[tuple[str, dict[str, Any]]]:
     """Search, then read, then cite; once more if every quote was refused."""
     if not turns:
-        return [("search_documents", {"query": question.text, "top": READ})]
+        # Figures stand elsewhere than their reasons: where both are asked for, both are looked for.
+        queries = list(dict.fromkeys([question.text, _AND_WHY.sub("?", question.text)]))
+        return [("search_documents", {"query": q, "top": READ // len(queries)}) for q in queries]
     done = [call.name for turn in turns for call in turn]
     found = [
         page for page in pages_found(turns) if question.files is None or page.file in question.files

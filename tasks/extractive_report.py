@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from deskwork.tasks.extractive_plan import FALLBACKS, title_of
+from deskwork.tasks.extractive_select import opens_with
 from deskwork.tasks.extractive_turns import Quote, Turn, pages_read
 
 NO_MODEL = (
@@ -98,7 +99,7 @@ def draft(brief: str) -> str:
             continue
         if bullets:
             if not fallback or not summary:
-                summary.append(next((b for b in bullets if _STATES.search(b)), bullets[0]))
+                summary.append(_telling(heading, bullets))
             sections.append(f"## {heading}\n\n" + "\n".join(bullets))
         elif _BULLET.search(text):
             sections.append(f"## {heading}\n\nWhat was found on this stands above.")
@@ -126,6 +127,15 @@ def draft(brief: str) -> str:
             "## Limits\n\n" + "\n".join(limits),
         ]
     )
+
+
+def _telling(heading: str, bullets: Sequence[str]) -> str:
+    """The quote for the summary: a sentence about the topic with its figure, or else a row."""
+    topic = heading.partition(": ")[2] or heading
+    stating = [bullet for bullet in bullets if _STATES.search(bullet)]
+    about = [bullet for bullet in stating if opens_with(topic, bullet)]
+    rows = [bullet for bullet in bullets if ", under “" in bullet]
+    return next(iter([*about, *rows, *stating, *bullets]))
 
 
 def _parts(brief: str) -> tuple[str, list[tuple[str, str]]]:

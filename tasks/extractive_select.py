@@ -20,6 +20,7 @@ ENOUGH_IN_ONE = 0.4
 """The share that the best passage must cover, where the question has words of its own alone."""
 _NEXT = 0.9  # what a page counts against the one that the search put before it
 _PLAIN = 0.5  # what a word counts against something that filings have names for
+_OPENING = 6  # words
 _STEM = 8  # letters; forms of a word differ behind them
 _COVERED = 0.6  # what a term counts again once a chosen passage has it
 _BY_ONE_WORD = 0.6  # a row whose long label shares one word with what is asked ("cost of sales")
@@ -60,7 +61,7 @@ _FOR_FIGURES = _Kind(rows=1.6)
 _FOR_AMOUNTS = _Kind(rows=1.6, with_figure=1.3, without=0.8)
 _FOR_REASONS = _Kind(rows=0.4, causes=1.4)
 _CAUSE = 0.3  # what words of a cause count where figures are asked for as well
-_FOR_BOTH = _Kind(causes=1.3)
+_FOR_BOTH = _Kind(rows=1.5, causes=1.3)
 _REASONS = re.compile(
     r"(?i)\b(why|drove|driv\w+|reasons?|explain\w*|cause[sd]?|due to|led to|risks?|describe)\b"
 )
@@ -88,7 +89,7 @@ _POLICY = re.compile(
     r"(?i)\b(?:significant|management|subjective)\b[^.]{0,20}\bjudg(?:e)?ments?\b|"
     r"\bestimates and assumptions\b|\bcritical audit matters?\b|\baccounting polic(?:y|ies)\b"
 )
-_OF_POLICY = 0.4  # how accounts are made, where figures and their reasons are asked for
+_OF_POLICY = 0.1  # how accounts are made, where figures and their reasons are asked for
 _RISKS = re.compile(r"(?i)\brisks?\b")
 _CONCRETE = 1.3  # what a sentence that names a risk counts where risks are asked for
 _AMOUNTS = re.compile(
@@ -288,6 +289,13 @@ def _on_topic(
     return any(_has(stems, terms[n]) for n in topics)
 
 
+def opens_with(topic: str, text: str) -> bool:
+    """Whether a passage names a topic in its first words, and so is about it."""
+    terms = [term for term in _terms(topic, set()) if not term.cause]
+    stems = [_stem(word) for word in tokenize(text)][:_OPENING]
+    return any(_has(stems, term) for term in terms)
+
+
 def _with_before(passages: Sequence[Passage]) -> list[tuple[str, Passage]]:
     """Each passage with the sentence before it, which says what it speaks of."""
     texts = ["", *("" if passage.is_row else passage.text for passage in passages)]
@@ -341,7 +349,10 @@ def _has(stems: Sequence[str], term: _Term) -> bool:
 def _stands(stems: Sequence[str], run: tuple[str, ...]) -> bool:
     if len(run) == 1:
         return run[0] in stems
-    return any(tuple(stems[at : at + len(run)]) == run for at in range(len(stems) - len(run) + 1))
+    return any(
+        tuple(stems[at : at + len(run)]) == run and (not at or stems[at - 1] != "non")
+        for at in range(len(stems) - len(run) + 1)
+    )
 
 
 def _repeats(one: _Candidate, other: _Candidate) -> bool:

@@ -27,6 +27,7 @@ _BULLET = re.compile(r"^- .*\[E[0-9a-f]{8}\].*$", re.M)
 _ID = re.compile(r"\[(E[0-9a-f]{8})\]")
 _STATES = re.compile(r"\d.*[.!?][”\"’)]*” — ")  # a sentence with a figure says more than a row
 _SUMMARY = 8
+_ROW = ", under “"  # a row of a table is quoted with its head
 _AT_LIMIT = re.compile(r"^A limit of the job was reached before", re.M)
 
 
@@ -95,6 +96,8 @@ def draft(brief: str) -> str:
                 seen.add(names[0])
                 bullets.append(bullet)
         fallback = heading in FALLBACKS
+        if heading == FALLBACKS[0]:
+            bullets = [bullet for bullet in bullets if _ROW in bullet]
         if fallback and not bullets:
             continue
         if bullets:
@@ -134,7 +137,7 @@ def _telling(heading: str, bullets: Sequence[str]) -> str:
     topic = heading.partition(": ")[2] or heading
     stating = [bullet for bullet in bullets if _STATES.search(bullet)]
     about = [bullet for bullet in stating if opens_with(topic, bullet)]
-    rows = [bullet for bullet in bullets if ", under “" in bullet]
+    rows = [bullet for bullet in bullets if _ROW in bullet]
     return next(iter([*about, *rows, *stating, *bullets]))
 
 

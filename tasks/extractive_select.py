@@ -69,7 +69,8 @@ _REASONS = re.compile(
 _AND_WHY = re.compile(r"(?i)\band why\b")
 _INTRODUCES = re.compile(
     r"(?i)\b(?:described|discussed|set forth|listed|identified|summarized|presented|included)"
-    r"[^.]{0,25} (?:below|above|elsewhere|under|herein)\b|\bfollowing (?:\w+ )?risk|"
+    r"[^.]{0,25} (?:below|above|elsewhere|under|herein)\b|"
+    r"\bfollowing (?:\w+ )?(?:risk|tables?|discussion|sections?|charts?)\b|"
     r"\bin addition to the (?:\w+ )?(?:information|factors|risks)|\bdo(?:es)? not identify all|"
     r"\b(?:carefully|should) (?:consider|read|review)\b|\brisk factors\b[^.]{0,40}\bItem|"
     r"\bnot the only (?:ones|risks)|\badditional risks\b|\bsee [“\"]?(?:Part|Item)\b|"
@@ -90,6 +91,9 @@ _POLICY = re.compile(
     r"\bestimates and assumptions\b|\bcritical audit matters?\b|\baccounting polic(?:y|ies)\b"
 )
 _OF_POLICY = 0.1  # how accounts are made, where figures and their reasons are asked for
+_PARTS = re.compile(r"(?i)\b(?:segments?|geograph\w+|regions?|country|countries|divisions?)\b")
+_SEVERAL = 4
+_OF_PARTS = 0.7  # a segment's row says little of the whole
 _RISKS = re.compile(r"(?i)\brisks?\b")
 _CONCRETE = 1.3  # what a sentence that names a risk counts where risks are asked for
 _AMOUNTS = re.compile(
@@ -124,6 +128,7 @@ class _Candidate:
     passage: Passage
     prior: float
     before: str
+    of_parts: bool = False  # a row on a page about segments, where the whole is asked for
 
     @cached_property
     def words(self) -> list[str]:
@@ -160,8 +165,16 @@ def select(
     """
     terms = _terms(question, {page.file for page in found})
     best = max((page.score for page in found), default=0.0) or 1.0
+    parts = set[tuple[str, int]]()
+    if not _PARTS.search(question):
+        parts = {at for at, text in pages.items() if len(_PARTS.findall(text)) >= _SEVERAL}
     candidates = [
-        _Candidate(passage, (max(0.0, page.score) / best) * _NEXT**rank, before)
+        _Candidate(
+            passage,
+            (max(0.0, page.score) / best) * _NEXT**rank,
+            before,
+            passage.is_row and (page.file, page.number) in parts,
+        )
         for rank, page in enumerate(found)
         for before, passage in _with_before(
             passages_of(page.file, page.number, pages.get((page.file, page.number), ""))
@@ -248,6 +261,8 @@ def _value(
             if not terms[n].apart
         )
         gain *= 0.3 + 0.9 * min(1.0, named / max(1, len(candidate.label)))
+        if candidate.of_parts:
+            gain *= _OF_PARTS
         if named <= 1 and len(candidate.label) > 2:
             gain *= _BY_ONE_WORD
         gain *= kind.rows * (1.15 if passage.figures > 1 else 1.0)
@@ -282,7 +297,9 @@ def _on_topic(
     if not topics or topics & match:
         return True
     passage = candidate.passage
-    around = f"{passage.heading} {passage.columns}" if passage.is_row or passage.opens else ""
+    around = passage.heading if passage.is_row or passage.opens else ""
+    if passage.is_row:
+        around += f" {passage.columns}"
     if _REFERS.match(passage.text):
         around += f" {candidate.before}"
     stems = [_stem(word) for word in tokenize(around)]

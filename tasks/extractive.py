@@ -11,11 +11,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from deskwork.tasks.extractive_passages import passages_of
-from deskwork.tasks.extractive_plan import plan
-from deskwork.tasks.extractive_report import answer_of, draft, mended, nothing_found
+from deskwork.tasks.extractive_plan import companies_of, files_listed, files_of, plan
+from deskwork.tasks.extractive_report import (
+    AT_LIMIT,
+    answer_of,
+    draft,
+    mended,
+    nothing_found,
+    nothing_yet,
+)
 from deskwork.tasks.extractive_select import select
 from deskwork.tasks.extractive_turns import (
     Quote,
@@ -40,6 +48,8 @@ NO_DOCUMENTS = (
     "were given that could be quoted. Set DESKWORK_MODEL_URL (such as http://host:port/v1) and "
     "DESKWORK_MODEL for a real model, or give documents with --files."
 )
+_NEAR_LIMIT = re.compile(r"near this job[’']s limit")
+_AND_WHY = re.compile(r"(?i),? and why\b.*", re.S)
 _SUM = re.compile(r"[\d\s.,()+\-*/^%$€£¥]+")
 
 
@@ -61,34 +71,49 @@ class ExtractiveModel(LocalModel):
             return Said(mended(brief))
         if "search_documents" in asked.tools:
             width = FINDINGS if kind == "investigate" else ANSWER
-            return _from_documents(asked, _question_of(brief, kind), width)
+            asks = _Question(_question_of(brief, kind), _files_meant(brief, kind), width)
+            return _from_documents(asked, asks)
         return _without_documents(asked, brief)
 
 
-def _from_documents(asked: Asked, question: str, width: dict[str, float]) -> Said:
+@dataclass(frozen=True)
+class _Question:
+    """``files`` are those of the company that an investigation is about, or None for all."""
+
+    text: str
+    files: frozenset[str] | None
+    width: dict[str, float]
+
+
+def _from_documents(asked: Asked, question: _Question) -> Said:
     turns = turns_of(asked.messages)
-    hurried = bool(turns) and asked.messages[-1]["role"] == "user"  # told to conclude
+    last = asked.messages[-1]
+    hurried = len(asked.messages) > 1 and last["role"] == "user"  # told to conclude
+    limited = hurried and bool(_NEAR_LIMIT.search(last["text"]))
     quotes = quotes_cited(turns)
-    wanted = [] if hurried else _next_calls(question, turns, width)
-    if wanted and set(asked.tools) >= {name for name, _ in wanted}:
+    wanted = _next_calls(question, turns)
+    cut = limited and bool(wanted)  # the limit, not the documents, ends this
+    if wanted and not hurried and set(asked.tools) >= {name for name, _ in wanted}:
         number = len(turns) + 1
         return Said(
             calls=[(name, given, f"call_{number}_{at}") for at, (name, given) in enumerate(wanted)]
         )
     if quotes:
         heads = _heads(quotes, pages_read(turns))
-        return Said(answer_of(quotes, heads))
-    return Said(nothing_found(turns))
+        return Said(answer_of(quotes, heads) + (f"\n\n{AT_LIMIT}" if cut else ""))
+    return Said(nothing_yet(turns) if cut else nothing_found(turns))
 
 
-def _next_calls(
-    question: str, turns: Sequence[Turn], width: dict[str, float]
-) -> list[tuple[str, dict[str, Any]]]:
+def _next_calls(question: _Question, turns: Sequence[Turn]) -> list[tuple[str, dict[str, Any]]]:
     """Search, then read, then cite; once more if every quote was refused."""
     if not turns:
-        return [("search_documents", {"query": question, "top": READ})]
+        # Figures stand elsewhere than their reasons: where both are asked for, both are looked for.
+        queries = list(dict.fromkeys([question.text, _AND_WHY.sub("?", question.text)]))
+        return [("search_documents", {"query": q, "top": READ // len(queries)}) for q in queries]
     done = [call.name for turn in turns for call in turn]
-    found = pages_found(turns)
+    found = [
+        page for page in pages_found(turns) if question.files is None or page.file in question.files
+    ]
     if "read_document" not in done:
         return [("read_document", {"file": p.file, "page": p.number}) for p in found[:READ]]
     if done.count("cite") and (quotes_cited(turns) or len(turns) > 4):
@@ -99,7 +124,14 @@ def _next_calls(
         for call in turn
         if call.name == "cite"
     }
-    chosen = select(question, pages_read(turns), found, refused, most_pages=CITED_PAGES, **width)
+    chosen = select(
+        question.text,
+        pages_read(turns),
+        found,
+        refused,
+        most_pages=CITED_PAGES,
+        **question.width,
+    )
     wanted = dict.fromkeys(
         (passage.file, passage.page, quote)
         for passage in chosen
@@ -138,3 +170,17 @@ def _question_of(brief: str, kind: str) -> str:
     if kind == "investigate" and (found := re.search(r"Your question: (.*)", brief, re.S)):
         return found.group(1).partition("\n\nDocuments:\n")[0].strip()
     return brief.strip()
+
+
+def _files_meant(brief: str, kind: str) -> frozenset[str] | None:
+    """Where a job is about several companies: the files of the one that this part is about."""
+    if kind != "investigate":
+        return None
+    whole, _, listed = brief.partition("\n\nDocuments:\n")
+    files = files_listed(listed)
+    part = _question_of(brief, kind)
+    companies = companies_of(whole.partition("\n\nYour question: ")[0], files)
+    named = [company for company in companies if company in part]
+    if len(companies) < 2 or not named:
+        return None
+    return frozenset(file for company in named for file in files_of(company, files))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deskwork.tools.questions import parse, tokenize, years
 from deskwork.tools.vocabulary import CONCEPTS, STOP_WORDS
 
 _MOST = 6
+_MOST_OF_COMPANIES = 8
+FALLBACKS = ("From the statements", "Reasons given", "From the notes", "Outlook")
+"""Sections nobody asked for, which fill a plan of fewer than three clauses."""
+_BESIDE = r"(?:[’']s)?(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|vs\.?|versus|with|to)\s+)"
 _CLAUSE = re.compile(
     r"[?;]\s*|,?\s+and\s+(?=(?:how|what|which|why|who|where|when|did|does|do|is|are|was|were)\b)|"
     r",\s*(?=(?:how|what|which|why|who|where|when)\b)",
@@ -38,6 +43,7 @@ _HOW = re.compile(
     r"(?i)(if|give|answer|base|calculate|assume|please|using|round|address|provide|define|state|"
     r"respond|reply|rely|note)\b"
 )
+_Part = tuple[str, str]
 _STATEMENTS = {
     "income": "statement of income",
     "balance": "balance sheet",
@@ -47,22 +53,88 @@ _STATEMENTS = {
 
 def plan(brief: str) -> str:
     """The plan as JSON, for a brief that holds the question and the names of the documents."""
-    question = brief.partition("\n\nDocuments:\n")[0].removeprefix("Question: ").strip()
-    parts = [{"title": title, "question": text} for title, text in investigations(question)]
+    question, _, listed = brief.partition("\n\nDocuments:\n")
+    question = question.removeprefix("Question: ").strip()
+    parts = [
+        {"title": title, "question": text}
+        for title, text in investigations(question, files_listed(listed))
+    ]
     return json.dumps({"title": title_of(question), "investigations": parts}, ensure_ascii=False)
 
 
-def investigations(question: str) -> list[tuple[str, str]]:
+def files_listed(text: str) -> list[str]:
+    """The names in the list of documents of an opening."""
+    return re.findall(r"^- (.+)$", text, re.M)
+
+
+def files_of(company: str, files: Sequence[str]) -> list[str]:
+    """The files whose names begin with a company's, written in any way."""
+    wanted = _letters(company)
+    first = _letters(company.split()[0]) if company.split() else ""
+    # "Acme Holdings" may be filed as "acme-2020.pdf".
+    return [
+        file
+        for file in files
+        if (wanted and _letters(file).startswith(wanted))
+        or (len(first) > 3 and re.split(r"[^a-z]", file.lower())[0] == first)
+    ]
+
+
+def companies_of(question: str, files: Sequence[str]) -> list[str]:
+    """The companies that a question names, as the names of files tell, and those listed beside."""
+    runs = _capitals(question)
+    told = [run for run in runs if files_of(run, files)]
+    beside = {
+        run
+        for run in runs
+        for other in told
+        if re.search(rf"{re.escape(run)}{_BESIDE}{re.escape(other)}\b", question)
+        or re.search(rf"{re.escape(other)}{_BESIDE}{re.escape(run)}\b", question)
+    }
+    return [run for run in runs if run in told or run in beside]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def _of_companies(topics: Sequence[_Topic], companies: Sequence[str], why: bool) -> list[_Part]:
+    """Each clause for each company, or each company, where that would be too many."""
+    reasons = ", and why did that change" if why else ""
+    if len(topics) * len(companies) > _MOST_OF_COMPANIES:
+        words = ", ".join(topic.words for topic in topics)
+        return [
+            (company, f"What is reported on {words} of {company}{topics[0].when}{reasons}?")
+            for company in companies
+        ][:_MOST_OF_COMPANIES]
+    return [
+        (
+            f"{company}: {topic.words}",
+            f"What is reported on {topic.words} of {company}{topic.when}{reasons}?",
+        )
+        for company in companies
+        for topic in topics
+    ]
+
+
+def investigations(question: str, files: Sequence[str] = ()) -> list[_Part]:
     """At least three investigations, as (title, question)."""
     subject = _subject(question)
     whose = f" of {subject}" if subject else ""
     topics = _topics(question, subject)
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, _Part] = {}
+    companies = companies_of(question, files)
 
     def add(title: str, text: str) -> None:
         found.setdefault(title.lower(), (title[:1].upper() + title[1:], text))
 
+    if len(companies) > 1:
+        why = bool(re.search(r"(?i)\bwhy\b", question))
+        for title, text in _of_companies(topics, companies, why):
+            add(title, text)
     for topic in topics:
+        if len(companies) > 1:
+            break
         if len(topics) == 1:
             add(topic.words, question)
         elif topic.asks:
@@ -73,18 +145,18 @@ def investigations(question: str) -> list[tuple[str, str]]:
     about = f"{whose}{first.when}"
     kinds = parse(question).statements
     further = [
-        (f"The {name}", f"What does the {name}{about} show on {first.words}?")
+        (FALLBACKS[0], f"What does the {name}{about} show on {first.words}?")
         for kind in sorted(kinds, key=lambda kind: -kinds[kind])[:1]
         for name in [_STATEMENTS[kind]]
     ]
     further += [
-        ("What explains it", f"Why did {first.words}{about} change, and what drove it?"),
-        ("Notes and details", f"What do the notes say on {first.words}{about}?"),
-        ("Outlook", f"What is expected or planned on {first.words}{about}?"),
+        (FALLBACKS[1], f"Why did {first.words}{about} change, and what drove it?"),
+        (FALLBACKS[2], f"What do the notes say on {first.words}{about}?"),
+        (FALLBACKS[3], f"What is expected or planned on {first.words}{about}?"),
     ]
     for title, text in further[: max(0, 3 - len(found))]:
         add(title, text)
-    return list(found.values())[:_MOST]
+    return list(found.values())[: max(_MOST, len(found) if len(companies) > 1 else 0)]
 
 
 def title_of(question: str) -> str:
@@ -129,7 +201,7 @@ def _topics(question: str, subject: str) -> list[_Topic]:
 def _bare(item: str, subject: str) -> str:
     """An item without its question words, its company and its period."""
     text = re.sub(r"[’']s\b", "", _PARENTHESES.sub(" ", item))
-    for word in sorted(set(subject.split()) - {"and"}, key=len, reverse=True):
+    for word in sorted(set(subject.replace(",", " ").split()) - {"and"}, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", text)
     text = " ".join(_YEARS.sub(" ", text).split())
     words = text.strip(" ,.?!:;").split()
@@ -142,7 +214,13 @@ def _bare(item: str, subject: str) -> str:
 
 
 def _subject(question: str) -> str:
-    """Whose figures are meant: the words written with a capital that open no sentence."""
+    """Whose figures are meant."""
+    names = _capitals(question)[:3]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def _capitals(question: str) -> list[str]:
+    """The words written with a capital that open no sentence, and aren't what is asked about."""
     runs = re.findall(
         r"(?<![.?!]\s)(?<!^)(?<![\w&])(?:\d?[A-Z][\w&.-]*[a-z\d]|\d?[A-Z]{1,6}(?![a-z]))"
         r"(?:\s+(?:of\s+)?[A-Z][\w&-]*)*",
@@ -158,7 +236,7 @@ def _subject(question: str) -> str:
         plain = STOP_WORDS | _LEAD | known
         if words and any(not set(tokenize(word)) <= plain for word in words):
             subjects.setdefault(" ".join(words).strip(".,"))
-    return " and ".join(list(subjects)[:3])
+    return list(subjects)
 
 
 def _when(text: str) -> str:

@@ -100,6 +100,7 @@ CONCEPTS: tuple[Concept, ...] = (
     ),
     Concept(("gross margin", "gross profit"), (_GROSS, _COST, _SALES), ("income",)),
     Concept(("operating margin", "ebit margin"), (_OPERATING, _SALES), ("income",)),
+    Concept(("margin",), (("operating margin", *_GROSS, *_OPERATING), ("margins",)), ("income",)),
     Concept(("operating income", "operating profit", "ebit"), (_OPERATING,), ("income",)),
     Concept(("net margin", "net profit margin", "profit margin"), (_NET, _SALES), ("income",)),
     Concept(("net income", "net earnings", "net profit", "bottom line"), (_NET,), ("income",)),

@@ -19,6 +19,8 @@ from deskwork.tasks.extractive import NO_DOCUMENTS, ExtractiveModel
 from deskwork.tasks.extractive_passages import passages_of
 from deskwork.tasks.extractive_plan import investigations, title_of
 from deskwork.tasks.extractive_report import draft, mended
+from deskwork.tasks.extractive_select import select
+from deskwork.tasks.extractive_turns import FoundPage
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import Asked, Said
 from deskwork.tasks.plan import read_plan
@@ -171,6 +173,100 @@ async def test_a_job_that_stopped_goes_on_to_the_same_answer(
 async def test_told_to_conclude_it_concludes(tmp_path: Path, collection: Collection) -> None:
     answer, _ = await ask(tmp_path, collection, "What were net sales?", max_steps=3)
     assert "No language model was used" in answer
+
+
+async def test_a_limit_is_not_blamed_on_the_documents() -> None:
+    told = "You are near this job's limit of steps. Conclude now: give your final answer."
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "text": "What is goodwill?"},
+        {"role": "user", "text": told},
+    ]
+    tools = ["search_documents", "read_document", "cite"]
+    said = ExtractiveModel().answer(Asked(prompts.ASK, messages, tools, {}))
+    assert said.text.startswith("A limit of the job was reached before the documents were read")
+    assert "No passage" not in said.text
+    findings = f"Findings of investigation 1, Goodwill (What is goodwill?):\n\n{said.text}"
+    report = draft(prompts.draft_brief("What is goodwill?", findings, "none"))
+    assert "No passage" not in report
+    assert "- The limit was reached before the documents were read: Goodwill." in report
+
+
+def test_each_company_that_files_are_of_is_covered() -> None:
+    files = ["BLUEFIN_2023_10K.pdf", "bluefin_q2.pdf", "Acme-2020.pdf", "Corvid_2021.pdf"]
+    question = "How did margins and revenue develop at Blue Fin, Acme and Corvid, and why?"
+    parts = investigations(question, files)
+    assert [title for title, _ in parts] == [
+        "Blue Fin: margins",
+        "Blue Fin: revenue",
+        "Acme: margins",
+        "Acme: revenue",
+        "Corvid: margins",
+        "Corvid: revenue",
+    ]
+    assert parts[0][1] == "What is reported on margins of Blue Fin, and why did that change?"
+    assert title_of(question) == "Blue Fin, Acme and Corvid: Margins and revenue"
+    many = "Compare revenue, margins, debt and risks of Blue Fin, Acme and Corvid."
+    assert [title for title, _ in investigations(many, files)] == ["Blue Fin", "Acme", "Corvid"]
+    brief = prompts.investigation_brief(question, parts[0][1], files)
+    asked = Asked(prompts.INVESTIGATE, [{"role": "user", "text": brief}], [], {})
+    messages = [
+        *asked.messages,
+        {"role": "assistant", "text": "", "calls": [("search_documents", {"query": "q"}, "a")]},
+        {
+            "role": "tool",
+            "call": "a",
+            "text": "[1] Acme-2020.pdf · page 1 · score 1.0\n\n"
+            "[2] bluefin_q2.pdf · page 3 · score 0.5",
+        },
+    ]
+    tools = ["search_documents", "read_document", "cite"]
+    said = ExtractiveModel().answer(Asked(prompts.INVESTIGATE, messages, tools, {}))
+    assert [call[1]["file"] for call in said.calls] == ["bluefin_q2.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("question", "page", "quotes"),
+    [
+        (
+            "What are the main risks?",
+            "Risk Factors\n"
+            "The risks described below could adversely affect our business and results.\n"
+            "The following risk factors do not identify all risks that we face.\n"
+            "Losing our only supplier of chips could adversely affect our sales.",
+            ["Losing our only supplier of chips could adversely affect our sales."],
+        ),
+        (
+            "What drove operating margin change?",
+            "Other income increased primarily due to increases in interest income.\n"
+            "Our tax rate increased, primarily due to a change of the law in the year.\n"
+            "Income from operations rose by 12%, primarily due to lower freight costs.",
+            ["Income from operations rose by 12%, primarily due to lower freight costs."],
+        ),
+        (
+            "What drove operating margin change?",
+            "Other income increased primarily due to increases in interest income.\n"
+            "Our tax rate increased, primarily due to a change of the law in the year.",
+            [],
+        ),
+        (
+            "What are the margins?",
+            "Gross margin was 42.0% of net sales, against 40.6% in the year before.\n"
+            "Capital expenditures were $64.8 million in the year, or 7.7% of net sales.",
+            ["Gross margin was 42.0% of net sales, against 40.6% in the year before."],
+        ),
+    ],
+)
+def test_only_what_is_on_the_topic_is_chosen(question: str, page: str, quotes: list[str]) -> None:
+    chosen = select(
+        question,
+        {("a.pdf", 1): page},
+        [FoundPage("a.pdf", 1, 1.0)],
+        set(),
+        most_pages=3,
+        keep=0.1,
+        other_form=1.6,
+    )
+    assert [passage.text for passage in chosen] == quotes
 
 
 def test_refused_quotes_are_replaced_or_left_out() -> None:

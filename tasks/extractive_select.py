@@ -10,6 +10,26 @@ from functools import cached_property
 
 from deskwork.tasks.extractive_passages import Passage, passages_of
 from deskwork.tasks.extractive_turns import FoundPage
+from deskwork.tasks.extractive_wording import (
+    CAUSE,
+    CAUSES,
+    CONCRETE,
+    FOR_BOTH,
+    INTRODUCES,
+    LEANING,
+    LEANS,
+    NAMES_A_RISK,
+    OF_PARTS,
+    OF_POLICY,
+    PARTS,
+    POLICY,
+    REFERS,
+    SEVERAL,
+    SUPPOSED,
+    SUPPOSES,
+    Kind,
+    kind_of,
+)
 from deskwork.tools.questions import parse, stem, tokenize, years
 
 QUOTES = 4
@@ -44,83 +64,6 @@ class _Term:
     topic: bool = False  # it is what is asked about, not how or why
     cause: bool = False  # words in which a cause is given
     first: bool = False  # it names that itself; others are what it is computed from
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """How much rows of tables, sentences that give a cause, and those with a figure count."""
-
-    rows: float = 1.0
-    causes: float = 1.0
-    with_figure: float = 1.1
-    without: float = 0.95
-    risks: bool = False
-
-
-_FOR_FIGURES = _Kind(rows=1.6)
-_FOR_AMOUNTS = _Kind(rows=1.6, with_figure=1.3, without=0.8)
-_FOR_REASONS = _Kind(rows=0.4, causes=1.4)
-_CAUSE = 0.3  # what words of a cause count where figures are asked for as well
-_FOR_BOTH = _Kind(rows=1.5, causes=1.3)
-_REASONS = re.compile(
-    r"(?i)\b(why|drove|driv\w+|reasons?|explain\w*|cause[sd]?|due to|led to|risks?|describe)\b"
-)
-
-_AND_WHY = re.compile(r"(?i)\band why\b")
-_INTRODUCES = re.compile(
-    r"(?i)\b(?:described|discussed|set forth|listed|identified|summarized|presented|included)"
-    r"[^.]{0,25} (?:below|above|elsewhere|under|herein)\b|"
-    r"\bfollowing (?:\w+ )?(?:risk|tables?|discussion|sections?|charts?)\b|"
-    r"\bin addition to the (?:\w+ )?(?:information|factors|risks)|\bdo(?:es)? not identify all|"
-    r"\b(?:carefully|should) (?:consider|read|review)\b|\brisk factors\b[^.]{0,40}\bItem|"
-    r"\bnot the only (?:ones|risks)|\badditional risks\b|\bsee [“\"]?(?:Part|Item)\b|"
-    r"\bforward[- ]looking statements?\b|\brefer to (?:Part|Item|Note|the section)\b|"
-    r"\bdescribed in (?:this|our|the|Part|Item)\b|\binvolves (?:\w+ ){0,2}risks?\b|"
-    r"\bresults[^.]{0,60}differ materially\b|\bwebsite\b[^.]*\bwww\.|\bwww\.sec\.gov"
-)
-_NAMES_A_RISK = re.compile(
-    r"(?i)\b(could|may|might|depend|fail\w*|los[es]\w*|disrupt\w*|shortage|breach\w*|compet\w+|"
-    r"delay\w*|harm|subject to)\b"
-)
-_LEANS = re.compile(r"(?:These|This|Such|Those|In addition|Additionally|Furthermore|Any of)\b")
-_SUPPOSES = re.compile(r"\b(?:could|may|might|would)\b(?! \d)")
-_SUPPOSED = 0.3  # what might happen explains nothing that did
-_LEANING = 0.7  # a sentence that can't be understood without the one before it
-_POLICY = re.compile(
-    r"(?i)\b(?:significant|management|subjective)\b[^.]{0,20}\bjudg(?:e)?ments?\b|"
-    r"\bestimates and assumptions\b|\bcritical audit matters?\b|\baccounting polic(?:y|ies)\b"
-)
-_OF_POLICY = 0.1  # how accounts are made, where figures and their reasons are asked for
-_PARTS = re.compile(r"(?i)\b(?:segments?|geograph\w+|regions?|country|countries|divisions?)\b")
-_SEVERAL = 4
-_OF_PARTS = 0.7  # a segment's row says little of the whole
-_RISKS = re.compile(r"(?i)\brisks?\b")
-_CONCRETE = 1.3  # what a sentence that names a risk counts where risks are asked for
-_AMOUNTS = re.compile(
-    r"(?i)\b(how (?:much|many)|amount|number of|percent\w*|rate|ratio|total|average|by quarter)\b|%"
-)
-_REFERS = re.compile(
-    r"(?:The|This|These|Such|Both)\b[^.]{0,30}"
-    r"\b(?:increases?|decreases?|changes?|growth|declines?|improvements?|reductions?)\b"
-)
-_CAUSES = re.compile(
-    r"(?i)\b(because|due to|driven|primarily|attributable|as a result|reflect\w*|owing|offset)\b"
-)
-
-
-def _kind(question: str) -> _Kind:
-    """What a question wants, as its first sentence tells; later ones say how to answer."""
-    if _RISKS.search(question):
-        return _Kind(rows=0.4, causes=1.2, risks=True)
-    if _AND_WHY.search(question):
-        return _FOR_BOTH
-    if _REASONS.search(question.partition("?")[0]):
-        return _FOR_REASONS
-    if _AMOUNTS.search(question):
-        return _FOR_AMOUNTS
-    if parse(question).statements:
-        return _FOR_FIGURES
-    return _Kind(rows=0.7)
 
 
 @dataclass(frozen=True)
@@ -166,8 +109,8 @@ def select(
     terms = _terms(question, {page.file for page in found})
     best = max((page.score for page in found), default=0.0) or 1.0
     parts = set[tuple[str, int]]()
-    if not _PARTS.search(question):
-        parts = {at for at, text in pages.items() if len(_PARTS.findall(text)) >= _SEVERAL}
+    if not PARTS.search(question):
+        parts = {at for at, text in pages.items() if len(PARTS.findall(text)) >= SEVERAL}
     candidates = [
         _Candidate(
             passage,
@@ -193,11 +136,11 @@ def select(
     named_topics = {n for n, term in enumerate(terms) if term.topic and term.first}
     topics = {n for n, term in enumerate(terms) if term.topic}
     asked_years = {str(year) for year in years(question)}
-    kind = _kind(question)
+    kind = kind_of(question)
     if kind.causes > 1.0 and named_topics:
         topics = named_topics  # a reason must be given for what is asked, not for its parts
-    if kind is _FOR_BOTH:
-        worth = [w * (_CAUSE if t.cause else 1.0) for w, t in zip(worth, terms, strict=True)]
+    if kind is FOR_BOTH:
+        worth = [w * (CAUSE if t.cause else 1.0) for w, t in zip(worth, terms, strict=True)]
     chosen: list[int] = []
     covered: set[int] = set()
     first = 0.0
@@ -242,15 +185,15 @@ def _value(
     terms: Sequence[_Term],
     worth: Sequence[float],
     asked_years: set[str],
-    kind: _Kind,
+    kind: Kind,
 ) -> float:
     passage = candidate.passage
-    if not passage.is_row and _INTRODUCES.search(passage.text):
+    if not passage.is_row and INTRODUCES.search(passage.text):
         return 0.0
     if passage.text.endswith(":"):
         return 0.0
     gain = sum(worth[n] * (_COVERED if n in covered else 1.0) for n in match)
-    share = _REFERRING if _REFERS.match(passage.text) else _NEAR
+    share = _REFERRING if REFERS.match(passage.text) else _NEAR
     gain += sum(share * worth[n] for n in near - match)
     if not match and (passage.is_row or not passage.opens):
         return 0.0
@@ -262,7 +205,7 @@ def _value(
         )
         gain *= 0.3 + 0.9 * min(1.0, named / max(1, len(candidate.label)))
         if candidate.of_parts:
-            gain *= _OF_PARTS
+            gain *= OF_PARTS
         if named <= 1 and len(candidate.label) > 2:
             gain *= _BY_ONE_WORD
         gain *= kind.rows * (1.15 if passage.figures > 1 else 1.0)
@@ -272,16 +215,16 @@ def _value(
         gain /= 1 + max(0, len(candidate.stems) - 35) / 60
         if asked_years:
             gain *= 1.25 if asked_years & set(candidate.words) else 0.9
-        if _CAUSES.search(passage.text):
+        if CAUSES.search(passage.text):
             gain *= kind.causes
-        if kind.risks and _NAMES_A_RISK.search(passage.text):
-            gain *= _CONCRETE
-        if kind.risks and _LEANS.match(passage.text):
-            gain *= _LEANING
-        if kind.causes > 1.0 and not kind.risks and _SUPPOSES.search(passage.text):
-            gain *= _SUPPOSED
-        if _POLICY.search(passage.text):
-            gain *= _OF_POLICY
+        if kind.risks and NAMES_A_RISK.search(passage.text):
+            gain *= CONCRETE
+        if kind.risks and LEANS.match(passage.text):
+            gain *= LEANING
+        if kind.causes > 1.0 and not kind.risks and SUPPOSES.search(passage.text):
+            gain *= SUPPOSED
+        if POLICY.search(passage.text):
+            gain *= OF_POLICY
         gain *= kind.with_figure if re.search(r"\d", passage.text) else kind.without
     return gain * (0.35 + 0.65 * candidate.prior)
 
@@ -300,7 +243,7 @@ def _on_topic(
     around = passage.heading if passage.is_row or passage.opens else ""
     if passage.is_row:
         around += f" {passage.columns}"
-    if _REFERS.match(passage.text):
+    if REFERS.match(passage.text):
         around += f" {candidate.before}"
     stems = [_stem(word) for word in tokenize(around)]
     return any(_has(stems, terms[n]) for n in topics)
@@ -338,7 +281,7 @@ def _terms(question: str, files: set[str]) -> list[_Term]:
         if words and not set(phrases) <= _EMPTY:
             weight = group.weight * (1.0 if len(runs) > 1 else _PLAIN)
             first = any(f" {phrase} " in asked for phrase in phrases)
-            cause = bool(_CAUSES.search(" ".join(phrases)))
+            cause = bool(CAUSES.search(" ".join(phrases)))
             topic = len(runs) > 1 and not apart and not cause
             terms.append(
                 _Term(runs, weight * (_APART if apart else 1.0), apart, topic, cause, first)

@@ -91,7 +91,7 @@ def from_response(
     if any(mark in marks for mark in _OVERFLOW):
         return ContextOverflow(
             f"The history no longer fits into the model's window: {said}.",
-            "Fork the job at an earlier entry and let it read less, or ask anew with a larger model.",
+            "Fork the job at an earlier entry, or ask anew with a larger model.",
         )
     retried = status in _RETRIED or (status >= 500 and status not in _NEVER)
     should_retry = headers.get("x-should-retry")

@@ -48,12 +48,13 @@ async def run_conversation(
     budgets: Sequence[Budget],
     *,
     title: str = "",
-    steps: Steps = AS_TASKS,
+    steps: Steps | None = None,
 ) -> str:
     """Lead a conversation to its answer and return that; a finished one costs nothing.
 
     Raises `OutOfBudget`, `NeedsReview`, `WaitingForPerson` or another `Stop` when it can't.
     """
+    steps = steps or AS_TASKS
     conversation = await session.converse(label, brief)
     tool_step.check_interrupted(session, conversation)
     prefix = f"{title} · " if title else ""

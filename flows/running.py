@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -25,11 +25,14 @@ from deskwork.tasks.session import Session
 from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.starts import Start, find_or_create, first_entry, going_on, make_start
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
-from deskwork.tasks.steps import AS_TASKS, Steps
 from deskwork.tasks.workbench import JobDesk, Workbench
 from deskwork.tasks.writer import Writer
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.library import Collection
+
+if TYPE_CHECKING:
+    # Prefect is loaded when a job starts, not when this is imported.
+    from deskwork.tasks.steps import Steps
 
 transport: ContextVar[httpx.AsyncBaseTransport | None] = ContextVar("transport", default=None)
 """Stands in for the network, for a model in this process."""
@@ -42,6 +45,7 @@ ended: ContextVar[asyncio.Event | None] = ContextVar("ended", default=None)
 class Run:
     """A job being run. Its work leaves ``answer`` and ``files``, recorded with the outcome.
 
+    ``steps`` is how the loop runs its steps: as Prefect tasks unless a test says otherwise.
     ``start`` is the job's first entry: the request, the settings, the files' hashes.
     """
 
@@ -51,7 +55,7 @@ class Run:
     start: dict[str, Any]
     answer: str = ""
     files: tuple[str, ...] = ()
-    steps: Steps = AS_TASKS
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,10 @@ def test_documents(tmp_path: Path) -> None:
     assert run("tool", "calculate", '{"expression": "0.1 + 0.2"}').output == "0.1 + 0.2 = 0.3\n"
     names = [tool["name"] for tool in json.loads(run("tools", "--json").output)]
     assert {"search_documents", "cite", "calculate", "read_result"} <= set(names)
+
+
+@pytest.mark.parametrize("module", ["deskwork.flows", "deskwork.flows.command"])
+def test_importing_loads_no_prefect(module: str) -> None:
+    code = f"import sys, {module}; from deskwork.flows import ask; print('prefect' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -7,12 +7,14 @@ STAMP := .venv/.installed
 
 install: $(STAMP)
 
-# uv resolves and installs several times faster than pip, and comes as a wheel.
+# uv installs several times faster than pip, and comes as a wheel; it is told to trust the
+# certificates that the machine trusts. Where it fails, pip does it.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Deskwork needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "python3 has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv -c constraints.txt
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
+	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@# A migrated database for new homes; without it their first command takes longer.
 	@$(BIN)/python -m deskwork.tasks.prefect_host --prepare || echo "The Prefect database could not be prepared; the first command of a home will take longer."
 	@touch $(STAMP)

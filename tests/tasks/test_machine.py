@@ -207,7 +207,7 @@ def test_a_dead_worker_is_replaced_and_down_leaves_no_process(
     record = desk.home / "prefect" / "worker.json"
     first = json.loads(record.read_text())["pid"]
     os.kill(first, signal.SIGKILL)
-    assert machine.status(desk.home)["worker"] == "stopped"
+    assert until(lambda: machine.status(desk.home)["worker"] == "stopped", 10)
     desk.call("up")
     assert machine.status(desk.home)["worker"] == "running"
     second = json.loads(record.read_text())["pid"]

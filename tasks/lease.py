@@ -6,6 +6,7 @@ process of this machine that no longer runs, and by lapse otherwise, within a mi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import secrets
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deskwork.tasks.encoding import dumps, loads
+from deskwork.tasks.processes import Process, boot_id
 from deskwork.tools.errors import DeskworkError
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def new_holder() -> str:
 def this_place() -> str:
     """Where this process runs: machine and boot, process id and start time, as JSON text."""
     return dumps(
-        {"machine": _machine(), "pid": os.getpid(), "started": process_started(os.getpid())}
+        {"machine": _machine(), "pid": os.getpid(), "started": _started(os.getpid())}
     ).decode()
 
 
@@ -43,38 +45,21 @@ def is_dead(place: str | None) -> bool:
     holder = loads(place)
     if holder["machine"] != _machine():
         return False
-    return bool(process_started(holder["pid"]) != holder["started"])
+    return bool(_started(holder["pid"]) != holder["started"])
 
 
-def process_started(pid: int) -> str | None:
-    """When a process started (clock ticks since boot), or None if it doesn't run."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None if Path("/proc/self/stat").exists() else _alive_without_proc(pid)
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else fields[19]
-
-
-def _alive_without_proc(pid: int) -> str | None:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except PermissionError:
-        return "alive"
-    return "alive"
+def _started(pid: int) -> str | None:
+    """When the process that has this number now started, or None if none runs."""
+    process = Process.of(pid)
+    return process.started if process else None
 
 
 @functools.cache
 def _machine() -> str:
     """Host, boot and process-id namespace: process ids mean the same only within all three."""
-    parts = [socket.gethostname()]
-    try:
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+    parts = [socket.gethostname(), boot_id()]
+    with contextlib.suppress(OSError):
         parts.append(Path("/proc/self/ns/pid").readlink().as_posix())
-    except OSError:
-        pass
     return " ".join(parts)
 
 

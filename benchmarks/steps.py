@@ -46,12 +46,13 @@ def used() -> float:
 
 
 def settled(pid: int) -> float:
-    """CPU seconds of the server once it has caught up: two readings a second apart are equal."""
-    before = bulk.cpu_of(pid)
+    """CPU seconds of the server once it has caught up: three readings in a row are as of idling."""
+    before, quiet = bulk.cpu_of(pid), 0
     for _ in range(60):
         time.sleep(1.5)
         now = bulk.cpu_of(pid)
-        if now - before < 0.08:
+        quiet = quiet + 1 if now - before < 0.08 else 0
+        if quiet == 3:
             return now
         before = now
     return before

@@ -82,7 +82,7 @@ async def _model(bench: Workbench) -> Check:
     text = b"".join(p for p in codec.user(["Report the number 7."]) if isinstance(p, bytes))
     body = codec.head(opening) + codec.glue(None, "user") + text + codec.tail(opening, "user", None)
     try:
-        reply = await bench.endpoint.ask(body)
+        reply = await bench.endpoint.ask([body])
     except DeskworkError as error:
         return Check("model", False, error.message, error.hint or "Try again later.")
     said = "calls tools" if reply.calls else "answered without calling the tool it was asked to"

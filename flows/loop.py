@@ -58,11 +58,13 @@ async def run_conversation(
     conversation = await session.converse(label, brief)
     tool_step.check_interrupted(session, conversation)
     prefix = f"{title} · " if title else ""
+    recorded = await tool_step.take_staged(session, conversation)
     while (answer := conversation.answer) is None:
         if conversation.refusal:
             raise refusal(session, conversation.refusal)
         if conversation.open_calls:
-            await _run_calls(session, conversation, prefix, steps)
+            await _run_calls(session, conversation, prefix, steps, recorded)
+            recorded = set()
             continue
         await _guard(session, conversation, budgets)
         step = session.history.spend.steps + 1
@@ -78,9 +80,8 @@ async def run_conversation(
 
 
 async def _run_calls(
-    session: Session, conversation: Conversation, prefix: str, steps: Steps
+    session: Session, conversation: Conversation, prefix: str, steps: Steps, recorded: set[int]
 ) -> None:
-    recorded = await tool_step.take_staged(session, conversation)
     step = session.history.spend.steps
     calls = [(p, call) for p, call in conversation.open_calls if p not in recorded]
     runs = []

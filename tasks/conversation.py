@@ -18,6 +18,8 @@ REPEATS_TOLD = 3
 """So many equal calls, and the model is told that it repeats itself."""
 REPEATS_STOP = 6
 """So many equal calls, and the job stops for a person to look."""
+PIECE = 256 * 1024
+"""Messages are kept in pieces of this many bytes or more: a long history is never copied whole."""
 
 
 class Conversation:
@@ -46,7 +48,8 @@ class Conversation:
         self.told: set[str] = set()
         self.repeats: Counter[tuple[str, str]] = Counter()
         self.ids: Counter[str] = Counter()
-        self._chunks: list[bytes] = []
+        self._pieces: list[bytes] = []
+        self._items = 0
         self._last: str | None = None
 
     # Folding entries
@@ -89,8 +92,12 @@ class Conversation:
             self.partial = ""
 
     def _add(self, kind: str, wire: bytes) -> None:
-        self._chunks.append(self.codec.glue(self._last, kind))
-        self._chunks.append(wire)
+        added = self.codec.glue(self._last, kind) + wire
+        if self._pieces and len(self._pieces[-1]) < PIECE:
+            self._pieces[-1] += added
+        else:
+            self._pieces.append(added)
+        self._items += 1
         self._last = kind
 
     # Reading what is next
@@ -133,11 +140,11 @@ class Conversation:
         base = cut[-1].get("max_output") or self.codec.profile.max_output or 0
         return int(max(8192, 2 * max(used, base)))
 
-    def request(self) -> bytes:
-        """The next request's body: stored bytes joined."""
+    def request(self) -> tuple[bytes, ...]:
+        """The next request's body: stored bytes, in pieces that only the network puts together."""
         head = self.codec.head(self.opening)
         tail = self.codec.tail(self.opening, self._last, self.max_output)
-        return b"".join((head, *self._chunks, tail))
+        return (head, *self._pieces, tail)
 
     def fresh_id(self, place: int, call_id: str) -> str:
         """The id a call bears on the wire; the same for the same history.
@@ -145,7 +152,7 @@ class Conversation:
         A missing id is made; a repeated one gets a suffix where the server wants ids unique.
         """
         if not call_id:
-            return f"call_{self.number}_{len(self._chunks) // 2}_{place}"
+            return f"call_{self.number}_{self._items}_{place}"
         if self.codec.profile.ids == "verbatim" or not self.ids[call_id]:
             return call_id
         return f"{call_id}-{self.ids[call_id] + 1}"

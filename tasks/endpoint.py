@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import httpx
@@ -67,9 +67,11 @@ class Endpoint:
         await self._client.aclose()
 
     async def ask(
-        self, body: bytes, on_trouble: Callable[[Unavailable, float], None] | None = None
+        self,
+        body: Sequence[bytes],
+        on_trouble: Callable[[Unavailable, float], None] | None = None,
     ) -> Reply:
-        """Send one request and return the complete reply.
+        """Send one request, given in pieces, and return the complete reply.
 
         Short failures are retried here; ``on_trouble(error, wait)`` hears of each. Raises
         `Unavailable` when the quick tries are used up, `Rejected` when the endpoint refuses.
@@ -95,10 +97,11 @@ class Endpoint:
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "[the key]") if self._key else text
 
-    async def _try(self, body: bytes) -> Reply:
+    async def _try(self, body: Sequence[bytes]) -> Reply:
+        headers = {**self._headers, "content-length": str(sum(map(len, body)))}
         try:
             async with self._client.stream(
-                "POST", self.url + self.codec.path, content=body, headers=self._headers
+                "POST", self.url + self.codec.path, content=_pieces(body), headers=headers
             ) as response:
                 if response.status_code != 200:
                     raise self._refusal(response, await response.aread())
@@ -153,6 +156,11 @@ class Endpoint:
         error = from_response(response.status_code, response.headers, body, self.url)
         assert isinstance(error, Unavailable | Stop)
         return error
+
+
+async def _pieces(body: Sequence[bytes]) -> AsyncIterator[bytes]:
+    for piece in body:
+        yield piece
 
 
 def _cause(error: Exception) -> str:

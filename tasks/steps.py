@@ -6,10 +6,13 @@ runs are what a person sees.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
+from prefect.task_engine import run_task_async
+from prefect.utilities.callables import get_call_parameters
 
 from deskwork.tasks import model_step, tool_step
 from deskwork.tasks.conversation import Conversation
@@ -52,7 +55,18 @@ class Steps(NamedTuple):
     run_tool: Callable[[Session, Conversation, int, str], Awaitable[None]]
 
 
-AS_TASKS = Steps(ask_model, run_tool)
+async def _at_once(step: Any, *args: Any) -> None:
+    """Run a task of this module. Its run is made here, so that it begins with Running.
+
+    Prefect would announce each as Pending first, a tenth of a millisecond earlier: an event to
+    send, and a row in the server's database, for a third of all that a step costs there.
+    """
+    parameters = get_call_parameters(step.fn, args, {})
+    run = await step.create_local_run(parameters=parameters)
+    await run_task_async(step, task_run=run, parameters=parameters)
+
+
+AS_TASKS = Steps(partial(_at_once, ask_model), partial(_at_once, run_tool))
 """Each step a Prefect task, under the flow that runs."""
 
 PLAIN = Steps(ask_model.fn, run_tool.fn)

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from deskwork.tasks.journal import Journal
 
 
+_HOLDER = (
+    sa.select(jobs.c.holder).where(jobs.c.id == sa.bindparam("job")).with_for_update(read=True)
+)
+_INSERT = entries.insert()
+
+
 class Writer:
     """The right to append to one job, held until `release`.
 
@@ -33,6 +39,8 @@ class Writer:
         self.head = head
         self._holder = holder
         self._appending = threading.Lock()
+        # Only the holder writes these rows, so what is not in here needs no look at the table.
+        self._open = self._open_places()
 
     def append(
         self, drafts: Sequence[Draft], *, finished: Sequence[tuple[int, int]] = ()
@@ -63,9 +71,10 @@ class Writer:
                 )
                 seq += 1
             if rows:
-                connection.execute(entries.insert(), rows)
-            for turn, place in finished:
+                connection.execute(_INSERT, rows)
+            for turn, place in self._open.intersection(finished):
                 connection.execute(calls.delete().where(call_is(self.job, turn, place)))
+        self._open.difference_update(finished)
         self.next_seq, self.head = seq, digest
         return appended
 
@@ -76,6 +85,7 @@ class Writer:
             connection.execute(
                 calls.insert().values(job=self.job, turn=turn, place=place, started=now)
             )
+        self._open.add((turn, place))
 
     def stage_call(self, turn: int, place: int, draft: Draft) -> None:
         """Record the result of a call that ended before an earlier one of the same reply did."""
@@ -93,9 +103,12 @@ class Writer:
                     body=packed.body,
                 )
             )
+        self._open.add((turn, place))
 
     def open_calls(self, turn: int) -> dict[int, Draft | None]:
         """place → staged result, or None for a call that began and never ended."""
+        if not self._open:
+            return {}
         query = sa.select(calls).where(calls.c.job == self.job, calls.c.turn == turn)
         with self.journal.database.read() as connection:
             return {
@@ -113,6 +126,11 @@ class Writer:
         with self.journal.database.read() as connection:
             return {row.place: row.started for row in connection.execute(query)}
 
+    def _open_places(self) -> set[tuple[int, int]]:
+        query = sa.select(calls.c.turn, calls.c.place).where(calls.c.job == self.job)
+        with self.journal.database.read() as connection:
+            return {(row.turn, row.place) for row in connection.execute(query)}
+
     def release(self, state: str, reason: str = "") -> None:
         """Give the lease back and leave the job in a named state."""
         self.journal.release(self.job, self._holder, state, reason)
@@ -121,9 +139,7 @@ class Writer:
     def _transaction(self) -> Iterator[tuple[sa.Connection, float]]:
         try:
             with self.journal.database.write() as connection:
-                holder = connection.execute(
-                    sa.select(jobs.c.holder).where(jobs.c.id == self.job).with_for_update(read=True)
-                ).scalar()
+                holder = connection.execute(_HOLDER, {"job": self.job}).scalar()
                 if holder != self._holder:
                     raise self._lost()
                 yield connection, self.journal.database.now(connection)

@@ -103,8 +103,8 @@ def endpoint_at(waits: list[float]) -> Callable[..., Endpoint]:
 async def test_the_key_and_the_bytes_arrive_as_they_are(endpoint_at: Any) -> None:
     server = Server(says("hi"), says("hi", "messages"))
     with serve(server) as url:
-        await endpoint_at(url).ask(BODY)
-        await endpoint_at(url, "anthropic").ask(BODY)
+        await endpoint_at(url).ask([BODY])
+        await endpoint_at(url, "anthropic").ask([BODY])
     assert server.bodies == [BODY, BODY]
     assert server.headers[0]["authorization"] == "Bearer secret-key"
     assert server.headers[1]["x-api-key"] == "secret-key"
@@ -117,7 +117,7 @@ async def test_short_failures_are_retried_with_the_same_bytes(
 ) -> None:
     server = Server(status(code, {"error": {"message": "busy"}}), says("hi"))
     with serve(server) as url:
-        assert (await endpoint_at(url).ask(BODY)).text == "hi"
+        assert (await endpoint_at(url).ask([BODY])).text == "hi"
     assert server.bodies == [BODY, BODY]
     assert len(waits) == 1
     assert 0.3 < waits[0] < 1
@@ -127,7 +127,7 @@ async def test_short_failures_are_retried_with_the_same_bytes(
 async def test_a_partial_reply_is_thrown_away(endpoint_at: Any, failure: Answer) -> None:
     server = Server(failure, says("Hello world"))
     with serve(server) as url:
-        assert (await endpoint_at(url).ask(BODY)).text == "Hello world"
+        assert (await endpoint_at(url).ask([BODY])).text == "Hello world"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ async def test_the_wait_asked_for_is_kept(
 ) -> None:
     server = Server(status(429, {"error": {"message": "slow down"}}, **headers), says("hi"))
     with serve(server) as url:
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
     assert waits == [wait]
 
 
@@ -152,7 +152,7 @@ async def test_a_far_retry_after_ends_the_attempt_and_is_handed_on(
 ) -> None:
     server = Server(status(429, {"error": {"message": "tomorrow"}}, retry_after="86400"))
     with serve(server) as url, pytest.raises(Unavailable) as caught:
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
     assert caught.value.retry_after == 86400
     assert waits == []
 
@@ -160,7 +160,7 @@ async def test_a_far_retry_after_ends_the_attempt_and_is_handed_on(
 async def test_quick_tries_are_bounded(endpoint_at: Any, waits: list[float]) -> None:
     server = Server(*[status(503, "<html><title>Bad gateway</title></html>")] * 3)
     with serve(server) as url, pytest.raises(Unavailable, match='503: "Bad gateway"'):
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
     assert len(waits) == 2
 
 
@@ -204,7 +204,7 @@ async def test_what_can_not_pass_is_never_sent_again(
         headers = {"x_should_retry": "false"}
     server = Server(status(code, body, **headers))
     with serve(server) as url, pytest.raises(kind, match=words):
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
     assert len(server.bodies) == 1
     assert waits == []
 
@@ -219,19 +219,19 @@ async def test_an_error_inside_a_stream_or_with_status_200(endpoint_at: Any) -> 
 
     server = Server(in_stream, says("hi", "messages"))
     with serve(server) as url:
-        assert (await endpoint_at(url, "anthropic").ask(BODY)).text == "hi"
+        assert (await endpoint_at(url, "anthropic").ask([BODY])).text == "hi"
     server = Server(status(200, {"error": {"code": 502, "message": "upstream"}}), says("hi"))
     with serve(server) as url:
-        assert (await endpoint_at(url).ask(BODY)).text == "hi"
+        assert (await endpoint_at(url).ask([BODY])).text == "hi"
     server = Server(status(200, {"error": {"code": 402, "message": "credits"}}))
     with serve(server) as url, pytest.raises(Rejected, match="credits"):
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
 
 
 async def test_a_web_page_where_a_reply_was_due_is_a_wrong_address(endpoint_at: Any) -> None:
     server = Server(status(200, "<!doctype html><html>Welcome</html>"))
     with serve(server) as url, pytest.raises(Rejected, match=r"no model reply.*DESKWORK_MODEL_URL"):
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
     assert len(server.bodies) == 1
 
 
@@ -239,7 +239,7 @@ async def test_a_server_that_does_not_stream(endpoint_at: Any) -> None:
     message = {"role": "assistant", "content": "whole"}
     body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": None}
     with serve(Server(status(200, body))) as url:
-        reply = await endpoint_at(url).ask(BODY)
+        reply = await endpoint_at(url).ask([BODY])
     assert (reply.text, reply.usage) == ("whole", None)
 
 
@@ -267,11 +267,11 @@ async def test_silence_ends_an_attempt_and_keep_alives_do_not(endpoint_at: Any) 
         serve(Server(silent)) as url,
         pytest.raises(BrokenStream, match=r"silent for 0|silent for 1"),
     ):
-        await endpoint_at(url, idle_seconds=0.6, retries=once).ask(BODY)
+        await endpoint_at(url, idle_seconds=0.6, retries=once).ask([BODY])
     release.set()
     release.clear()
     with serve(Server(slow_but_alive)) as url:
-        reply = await endpoint_at(url, idle_seconds=0.6, retries=once).ask(BODY)
+        reply = await endpoint_at(url, idle_seconds=0.6, retries=once).ask([BODY])
     assert reply.text == "at last"
 
 
@@ -280,7 +280,7 @@ async def test_nothing_answers(endpoint_at: Any, waits: list[float]) -> None:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         with pytest.raises(NotReachable, match=rf"Nothing answers at {url}.*DESKWORK_MODEL_URL"):
-            await endpoint_at(url).ask(BODY)
+            await endpoint_at(url).ask([BODY])
     assert len(waits) == 2
 
 
@@ -288,7 +288,7 @@ async def test_nothing_answers(endpoint_at: Any, waits: list[float]) -> None:
 async def test_a_key_that_a_server_echoes_is_not_told(endpoint_at: Any, code: int) -> None:
     echo = status(code, {"error": {"message": "Incorrect API key provided: secret-key"}})
     with serve(Server(*[echo] * 3)) as url, pytest.raises(DeskworkError) as caught:
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
     assert "secret-key" not in str(caught.value)
     assert "[the key]" in str(caught.value)
 
@@ -298,5 +298,5 @@ async def test_a_server_that_implements_no_post_is_a_wrong_address(
 ) -> None:
     server = Server(status(501, "<html><title>Error response</title></html>"))
     with serve(server) as url, pytest.raises(Rejected, match="DESKWORK_MODEL_URL"):
-        await endpoint_at(url).ask(BODY)
+        await endpoint_at(url).ask([BODY])
     assert waits == []

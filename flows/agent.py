@@ -13,6 +13,7 @@ from prefect.states import Completed, Failed
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK
 from deskwork.flows.running import Ended, Run, partial, run_job
+from deskwork.flows.sorting import budget_of
 from deskwork.tasks.requests import AskRequest
 from deskwork.tasks.session import Brief
 from deskwork.tasks.starts import read_image
@@ -50,18 +51,18 @@ async def _work(run: Run) -> None:
 
     def brief() -> Brief:
         images = tuple(read_image(Path(path)) for path in request["images"])
-        tier = run.start["settings"]["budget"]
         return Brief(ASK, request["question"], tuple(tools), tier, images)
 
     budget = Budget(session.history.limits, [session])
     try:
+        tier = session.settings.schedule.tier("tool_turn", await budget_of(run, budget))
         run.answer = await run_conversation(session, LABEL, brief, [budget], steps=run.steps)
         unread = [file for file in run.collection.files if file.state != "ready"]
         if unread:
             listed = "\n".join(f"- {file.name}: {file.reason}" for file in unread)
             run.answer += f"\n\nFiles that could not be read:\n{listed}"
     except (OutOfBudget, NeedsReview) as error:
-        conversation = session.history.conversations[LABEL]
-        said = conversation.reply.text if conversation.reply else ""
-        run.answer = partial(conversation.partial + said, error)
+        conversation = session.history.conversations.get(LABEL)
+        said = conversation.reply.text if conversation and conversation.reply else ""
+        run.answer = partial((conversation.partial if conversation else "") + said, error)
         raise

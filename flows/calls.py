@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -14,9 +14,9 @@ from deskwork.tasks.encoding import clean
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome
 from deskwork.tasks.requests import AskRequest, ResearchRequest
+from deskwork.tasks.schedule import Asked
 from deskwork.tools.errors import WrongUse
 
-Tier = Literal["low", "high", "max"]
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -36,7 +36,7 @@ async def ask(
     files: Sequence[str | Path] = (),
     images: Sequence[str | Path] = (),
     tools: Sequence[str] = (),
-    budget: Tier = "high",
+    budget: Asked = "high",
     model: str | None = None,
     limits: Limits | None = None,
     job: str | None = None,
@@ -69,7 +69,7 @@ async def research(
     files: Sequence[str | Path] = (),
     images: Sequence[str | Path] = (),
     out: str | Path | None = None,
-    budget: Tier = "high",
+    budget: Asked = "high",
     model: str | None = None,
     limits: Limits | None = None,
     job: str | None = None,

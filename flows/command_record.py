@@ -128,7 +128,7 @@ def verify(job: str, as_json: bool) -> int:
 @click.command()
 @click.option(
     "--by",
-    type=click.Choice(["job", "model", "budget", "tool"]),
+    type=click.Choice(["job", "model", "budget", "tool", "prompt", "toolset"]),
     default="job",
     show_default=True,
 )

@@ -53,10 +53,10 @@ _common = _options(
     click.option("--image", type=_PATH, multiple=True, help="Picture for the model to look at."),
     click.option(
         "--budget",
-        type=click.Choice(["low", "high", "max"]),
+        type=click.Choice(["low", "high", "max", "auto"]),
         default="high",
         show_default=True,
-        help="How long the model thinks at each step.",
+        help="How long the model thinks at each step; auto: as the question asks.",
     ),
     click.option("--model", help="Another model at the same endpoint."),
     click.option("--job", help="The job's id; left out, it follows from the inputs."),

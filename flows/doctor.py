@@ -78,6 +78,7 @@ async def _model(bench: Workbench) -> Check:
         "low",
         codec.tools([report_number]),
         codec.system("You are being tested. Call the tool with the number 7."),
+        settings.profile.effective("low", nearest=True),
     )
     text = b"".join(p for p in codec.user(["Report the number 7."]) if isinstance(p, bytes))
     body = codec.head(opening) + codec.glue(None, "user") + text + codec.tail(opening, "user", None)

@@ -20,6 +20,7 @@ from deskwork.flows.agent import prefect_state
 from deskwork.flows.children import Child, investigate
 from deskwork.flows.loop import Budget, check_limits, run_conversation
 from deskwork.flows.running import Run, run_job
+from deskwork.flows.sorting import budget_of
 from deskwork.tasks.outcomes import descendants, usage_of
 from deskwork.tasks.plan import Plan, read_plan
 from deskwork.tasks.profiles import Tier
@@ -35,8 +36,6 @@ from deskwork.tools.errors import Stop
 from deskwork.tools.tool import Evidence
 
 PLAN_TRIES = 3
-REPAIRS: tuple[Tier, ...] = ("high", "max")
-"""The tier of each repair; what still fails after the last is marked in the report."""
 
 
 @flow(name="research", persist_result=False)
@@ -62,7 +61,8 @@ class Research:
         self.out = out
         self.session = run.session
         self.question: str = run.start["request"]["question"]
-        self.tier: Tier = run.start["settings"]["budget"]
+        self.schedule = run.session.settings.schedule
+        self.tier: Tier = "high"
         self.files = [file.name for file in run.collection.files if file.state == "ready"]
         self.budget = Budget(self.session.history.limits, [self.session])
         self.children: list[Child] = []
@@ -70,8 +70,10 @@ class Research:
     async def work(self) -> None:
         """Do the job. Raises `NeedsReview` or `OutOfBudget` once the report is published."""
         try:
+            self.tier = await budget_of(self.run, self.budget)
             plan = await self._plan()
-            self.children = await investigate(self.run, self.budget, plan, self.tier)
+            turns = self.schedule.tier("tool_turn", self.tier)
+            self.children = await investigate(self.run, self.budget, plan, turns)
             if any(child.problem for child in self.children):
                 # Investigations that the whole job's limit cut short say nothing of the files.
                 check_limits(self.session.job, self.budget)
@@ -83,7 +85,8 @@ class Research:
                     "tried.",
                     "Ask in other words, or add files that hold the answer.",
                 )
-            text = await self._converse("draft", prompts.DRAFT, self._draft_brief, self.tier)
+            tier = self.schedule.tier("draft", self.tier)
+            text = await self._converse("draft", prompts.DRAFT, self._draft_brief, tier)
             text, claims = await self._checked(text, evidence)
         except OutOfBudget as error:
             # What was found is worth keeping: a partial report, labelled, with no model call.
@@ -104,7 +107,7 @@ class Research:
             )
 
     async def _plan(self) -> Plan:
-        tier = self.tier
+        tier = self.schedule.tier("plan", self.tier)
 
         def brief() -> Brief:
             images = tuple(read_image(Path(p)) for p in self.run.start["request"]["images"])
@@ -147,9 +150,12 @@ class Research:
         )
 
     async def _checked(self, text: str, evidence: dict[str, Evidence]) -> tuple[str, list[Claim]]:
-        """The text after at most as many repairs as there are tiers for, and its claims."""
+        """The text after at most as many repairs as there are tiers for, and its claims.
+
+        What still fails after the last is marked in the report.
+        """
         claims = await asyncio.to_thread(check, text, evidence, self._find)
-        for number, tier in enumerate(REPAIRS, 1):
+        for number, tier in enumerate(self.schedule.repair, 1):
             problems = problems_of(claims)
             if not problems:
                 break

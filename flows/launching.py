@@ -85,6 +85,8 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
             find_tools(request.tools)
         for path in request.images:
             fit(read_image(path), str(path))
+        if not going_on:
+            settings.schedule.check_against(settings.profile, request.budget)
         if request.limits.max_cost and not settings.is_builtin:
             _check_price(settings)
         start = make_start(flow, request, bench.recorded_settings())

@@ -21,8 +21,9 @@ from deskwork.tasks.page import show_answer
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.progress import tell
 from deskwork.tasks.requests import JobRequest
+from deskwork.tasks.schedule import read_schedule
 from deskwork.tasks.session import Session
-from deskwork.tasks.settings import Settings, load_settings
+from deskwork.tasks.settings import Settings, limited, load_settings
 from deskwork.tasks.starts import Start, find_or_create, first_entry, going_on, make_start
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tasks.workbench import JobDesk, Workbench
@@ -77,12 +78,20 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
     settings = load_settings().with_model(request.model)
     if recorded is None:
         return settings
+    own = dict(settings.own_profiles)
+    if "own_profile" in recorded:
+        own[recorded["profile"]] = recorded["own_profile"]
+    profile = find_profile(
+        recorded["profile"], recorded["protocol"], None, model=recorded["model"], own=own
+    )
     moved = settings.model_url if settings.model == recorded["model"] else None
     return replace(
         settings,
         model=recorded["model"],
         model_url=(moved or recorded["model_url"]) if recorded["model_url"] else None,
-        profile=find_profile(recorded["profile"], recorded["protocol"], None),
+        profile=limited(profile, settings.models.get(recorded["model"])),
+        own_profiles=own,
+        schedule=read_schedule(recorded.get("schedule", {})),
     )
 
 

@@ -169,7 +169,7 @@ class ChatCodec:
     def tail(self, opening: Opening, last: str | None, max_output: int | None) -> bytes:
         """The fields after the messages: streaming, the tier, the output limit."""
         fields: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
-        fields |= self.profile.budget[opening.tier]
+        fields |= self.profile.budget.get(opening.effective, {})
         if limit := max_output or self.profile.max_output:
             fields[self.profile.output_field] = limit
         return b"]," + dumps(fields)[1:]

@@ -7,6 +7,7 @@ is to be done next can be read off the result, whether it was folded live or aft
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from deskwork.tasks.encoding import dumps, loads
@@ -36,7 +37,9 @@ class Conversation:
         self.number = number
         self.label: str = meta["label"]
         self.codec = codec
-        self.opening = Opening(meta["model"], meta["tier"], tools, b"")
+        self.opening = Opening(
+            meta["model"], meta["tier"], tools, b"", meta.get("effective", meta["tier"])
+        )
         self.turn = -1
         self.reply: Reply | None = None
         self.answered: set[int] = set()
@@ -57,7 +60,7 @@ class Conversation:
     def apply(self, entry: Entry, wire: bytes, reply: Reply | None = None) -> None:
         """Take one entry. ``wire`` is its body with blobs expanded; ``reply`` saves reading it."""
         if entry.kind == "system":
-            self.opening = Opening(self.opening.model, self.opening.tier, self.opening.tools, wire)
+            self.opening = replace(self.opening, system=wire)
         elif entry.kind == "assistant":
             self._assistant(entry, wire, reply)
         elif entry.kind == "tool":

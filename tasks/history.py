@@ -6,13 +6,14 @@ resume; nothing else remembers anything about a job.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from deskwork.tasks.blobs import Blobs
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.entries import Entry, body_bytes
 from deskwork.tasks.limits import Limits, Spend
-from deskwork.tasks.profiles import PROFILES, find_profile
+from deskwork.tasks.profiles import builtin, find_profile
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.replies import Reply
 from deskwork.tools.tool import Evidence
@@ -79,8 +80,17 @@ class History:
 
     def _open(self, entry: Entry) -> None:
         meta = entry.meta
-        known = meta["profile"] in PROFILES
-        profile = find_profile(meta["profile"] if known else None, meta["protocol"], None)
+        own = {meta["profile"]: meta["own_profile"]} if "own_profile" in meta else {}
+        known = meta["profile"] in builtin() or own
+        profile = find_profile(
+            meta["profile"] if known else None,
+            meta["protocol"],
+            None,
+            model=meta["model"],
+            own=own,
+        )
+        if limits := meta.get("model_limits"):
+            profile = replace(profile, **limits)
         tools = body_bytes(entry.body, self._blobs)
         conversation = Conversation(entry.conversation, meta, open_codec(profile), tools)
         self._numbers[entry.conversation] = conversation

@@ -125,7 +125,8 @@ class MessagesCodec:
     def tail(self, opening: Opening, last: str | None, max_output: int | None) -> bytes:
         """Closes the last message; then the required output limit, the tier, streaming."""
         limit = max_output or self.profile.max_output or 32_000
-        fields = {"max_tokens": limit, "stream": True, **self.profile.budget[opening.tier]}
+        budget = self.profile.budget.get(opening.effective, {})
+        fields = {"max_tokens": limit, "stream": True, **budget}
         close = b"" if last in (None, "assistant") else b"]}"
         return close + b"]," + dumps(fields)[1:]
 

@@ -132,8 +132,22 @@ def _trouble(session: Session, error: Unavailable, wait: float) -> None:
 
 
 def cost_of(price: Price, usage: dict[str, int]) -> float:
-    """The money for one reply: fresh input, input from the cache, output."""
-    cached = usage.get("cache_read", 0)
-    fresh = usage.get("input", 0) - cached
-    rate = price.input if price.cached is None else price.cached
-    return (fresh * price.input + cached * rate + usage.get("output", 0) * price.output) / 1e6
+    """The money for one reply: fresh input, input from the cache and into it, thinking, the rest.
+
+    A part with no price of its own costs what its whole costs.
+    """
+
+    def rate(own: float | None, whole: float) -> float:
+        return whole if own is None else own
+
+    cached, written = usage.get("cache_read", 0), usage.get("cache_write", 0)
+    fresh = usage.get("input", 0) - cached - written
+    thought = usage.get("reasoning", 0)
+    said = usage.get("output", 0) - thought
+    return (
+        fresh * price.input
+        + cached * rate(price.cached, price.input)
+        + written * rate(price.cache_write, price.input)
+        + thought * rate(price.reasoning, price.output)
+        + said * price.output
+    ) / 1e6

@@ -27,12 +27,16 @@ class ImageRef:
 
 @dataclass(frozen=True)
 class Opening:
-    """The fixed part of a conversation's requests. ``tools`` and ``system`` are encoded."""
+    """The fixed part of a conversation's requests. ``tools`` and ``system`` are encoded.
+
+    ``effective`` names the budget that is sent for the tier, empty for none.
+    """
 
     model: str
     tier: Tier
     tools: bytes
     system: bytes
+    effective: str
 
 
 @dataclass(frozen=True)

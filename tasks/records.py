@@ -125,7 +125,10 @@ def _shorten(text: str) -> str:
 
 
 def usage_rows(journal: Journal, by: str) -> list[dict[str, Any]]:
-    """Usage of all jobs, by ``job``, ``model``, ``budget`` or ``tool``."""
+    """Usage of all jobs, by ``job``, ``model``, ``budget``, ``tool``, ``prompt`` or ``toolset``.
+
+    The last two are versions: of what the model was told, and of the tools it was given.
+    """
     totals: dict[str, dict[str, Any]] = {}
     for job in journal.jobs():
         if by == "tool":
@@ -134,10 +137,26 @@ def usage_rows(journal: Journal, by: str) -> list[dict[str, Any]]:
         conversations = journal.conversations(job.id)
         for number, meta in journal.replies(job.id):
             opened = conversations.get(number, {})
-            name = {"job": job.id, "model": opened.get("model"), "budget": opened.get("tier")}[by]
+            name = _named(by, job.id, opened)
             row = totals.setdefault(str(name), {"calls": 0, "input": 0, "output": 0})
             add_usage(row, meta)
     return [{by: name, **row} for name, row in totals.items()]
+
+
+def _named(by: str, job: str, opened: dict[str, Any]) -> str:
+    """The row that a reply of a conversation belongs to."""
+    if by == "job":
+        return job
+    if by == "budget":
+        tier, sent = opened.get("tier"), opened.get("effective")
+        return f"{tier}" if sent is None else f"{tier}, sent as {sent or 'none'}"
+    if by == "prompt":
+        # Every repair, and every investigation, has the same prompt.
+        label = str(opened.get("label", "")).rstrip(" 0123456789")
+        return f"{label} {opened.get('prompt', '')}".strip()
+    if by == "toolset":
+        return str(opened.get("tools", "none"))
+    return str(opened.get("model"))
 
 
 def _add_tools(

@@ -6,11 +6,12 @@ The descriptions here are the form in the Prefect UI. Secrets never stand in a r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from deskwork.tasks.limits import Limits
+from deskwork.tasks.schedule import Asked
 
 
 class JobRequest(BaseModel):
@@ -28,8 +29,9 @@ class JobRequest(BaseModel):
     images: list[Path] = Field(
         default=[], description="Pictures that the model shall look at, as paths."
     )
-    budget: Literal["low", "high", "max"] = Field(
-        default="high", description="How long the model may think at each step."
+    budget: Asked = Field(
+        default="high",
+        description="How long the model may think at each step; auto lets the question decide.",
     )
     model: str | None = Field(
         default=None, description="Another model at the same endpoint; empty for the one set up."

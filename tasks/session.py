@@ -7,6 +7,7 @@ by the flow from `Session.history`; the steps themselves are in `model_step` and
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.history import History
 from deskwork.tasks.profiles import Tier
+from deskwork.tasks.progress import tell
 from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.settings import Settings
@@ -72,14 +74,18 @@ class Session:
         tools = sorted(start.tools, key=lambda tool: tool.name)
         parts: list[str | ImageRef] = [clean(start.text)]
         parts += [await asyncio.to_thread(self.picture, image) for image in start.images]
-        meta = {
-            "label": label,
-            "protocol": codec.profile.protocol,
-            "profile": codec.profile.name,
-            "model": self.settings.model,
-            "tier": start.tier,
-        }
         encoded = codec.tools(tools)
+        meta = opening_meta(label, self.settings, start.tier)
+        meta["prompt"] = version_of(start.system)
+        if encoded:
+            meta["tools"] = version_of(encoded.decode())
+        if "effective" in meta:
+            tell(
+                "trouble",
+                self.job,
+                f"{self.settings.model} lacks the thinking budget {start.tier!r}: "
+                f"{meta['effective'] or 'none'!r} stands in for it.",
+            )
         await self.append(
             [
                 Draft("conversation", meta, (encoded,) if encoded else (), number),
@@ -135,6 +141,34 @@ class Session:
         """A picture fitted to what servers take, encoded once and stored."""
         picture = fit(data)
         return ImageRef(self.blobs.put(picture.data), picture.media_type)
+
+
+def opening_meta(label: str, settings: Settings, tier: Tier) -> dict[str, Any]:
+    """What a conversation's first entry says of who is spoken to, and how long it may think.
+
+    Raises `WrongUse` when the endpoint lacks the tier and none may stand in for it.
+    """
+    profile = settings.profile
+    meta: dict[str, Any] = {
+        "label": label,
+        "protocol": profile.protocol,
+        "profile": profile.name,
+        "model": settings.model,
+        "tier": tier,
+    }
+    effective = profile.effective(tier, nearest=settings.schedule.missing == "nearest")
+    if effective != tier:
+        meta["effective"] = effective
+    if profile.own is not None:
+        meta["own_profile"] = dict(profile.own)
+    if known := settings.models.get(settings.model):
+        meta["model_limits"] = {name: value for name, value in vars(known).items() if value}
+    return meta
+
+
+def version_of(text: str) -> str:
+    """The version of a prompt or of a set of tools: 12 hex digits of its SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def user_draft(conversation: Conversation, text: str, why: str, *, joined: bool = False) -> Draft:

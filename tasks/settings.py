@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from deskwork.tasks.profiles import Profile, find_profile
+from deskwork.tasks.profiles import Profile, Table, find_profile
+from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tools.errors import WrongUse
 
 BUILTIN_MODEL = "built-in"
@@ -34,13 +35,28 @@ _KEYS = {
 _FILE = "deskwork.toml"
 
 
+_TABLES = ("prices", "budgets", "profiles", "models")
+
+
 @dataclass(frozen=True)
 class Price:
-    """Money for a million tokens: fresh input, input from the cache, output."""
+    """Money for a million tokens: fresh input, output, input from the cache or written into it,
+    and thinking, where these cost something else.
+    """
 
     input: float
     output: float
     cached: float | None = None
+    cache_write: float | None = None
+    reasoning: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelLimits:
+    """What a person knows of a model, in tokens; the endpoint is asked for what is left out."""
+
+    context_window: int | None = None
+    max_output: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +72,9 @@ class Settings:
     blobs_url: str | None = None
     idle_seconds: float = 600.0
     prices: Mapping[str, Price] = field(default_factory=dict)
+    schedule: Schedule = field(default_factory=Schedule)
+    own_profiles: Mapping[str, Table] = field(default_factory=dict, repr=False)
+    models: Mapping[str, ModelLimits] = field(default_factory=dict)
 
     @property
     def is_builtin(self) -> bool:
@@ -63,8 +82,21 @@ class Settings:
         return self.model_url is None
 
     def with_model(self, model: str | None) -> Settings:
-        """The same settings with another model name."""
-        return replace(self, model=model) if model else self
+        """The same settings with another model name, and the profile as that model wants it."""
+        if not model or model == self.model:
+            return self
+        profile = find_profile(
+            self.profile.name, self.profile.protocol, None, model=model, own=self.own_profiles
+        )
+        return replace(self, model=model, profile=limited(profile, self.models.get(model)))
+
+
+def limited(profile: Profile, known: ModelLimits | None) -> Profile:
+    """A profile with the limits that a person set for the model."""
+    if known is None:
+        return profile
+    given = {name: value for name, value in vars(known).items() if value is not None}
+    return replace(profile, **given)
 
 
 def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
@@ -94,18 +126,29 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
             "DESKWORK_MODEL_URL holds a name or a password, and addresses are recorded with jobs.",
             "Put the secret into DESKWORK_MODEL_KEY alone.",
         )
+    own = _of_tables("profiles", table.get("profiles", {}))
+    models = _models(table.get("models", {}))
+    model = str(values["model"]) if url else BUILTIN_MODEL
+    profile = find_profile(
+        values.get("profile") if url else "gateway",
+        values.get("protocol") if url else "chat",
+        url,
+        model=model,
+        own=own,
+    )
     return Settings(
         home=home,
         model_url=str(url).rstrip("/") if url else None,
-        model=str(values["model"]) if url else BUILTIN_MODEL,
-        profile=find_profile(values.get("profile"), values.get("protocol"), url)
-        if url
-        else find_profile("gateway", "chat", None),
+        model=model,
+        profile=limited(profile, models.get(model)),
         model_key=_key(values.get("model_key")),
         database_url=values.get("database_url"),
         blobs_url=values.get("blobs_url"),
         idle_seconds=_number("idle_seconds", values.get("idle_seconds", 600.0)),
         prices=_prices(table.get("prices", {})),
+        schedule=read_schedule(_of("budgets", table.get("budgets", {}))),
+        own_profiles=own,
+        models=models,
     )
 
 
@@ -117,11 +160,12 @@ def _read_file(home: Path) -> dict[str, Any]:
             continue
         except (OSError, ValueError) as error:
             raise WrongUse(f"{path} can't be read: {error}.", "Mend it or move it away.") from None
-        unknown = set(table) - set(_KEYS) - {"prices"}
+        unknown = set(table) - set(_KEYS) - set(_TABLES)
         if unknown:
             raise WrongUse(
                 f"{path} sets {', '.join(sorted(unknown))}, which Deskwork doesn't know.",
-                f"It knows {', '.join(sorted(_KEYS))} and the table [prices].",
+                f"It knows {', '.join(sorted(_KEYS))} and the tables "
+                f"{', '.join(f'[{name}]' for name in _TABLES)}.",
             )
         return table
     return {}
@@ -144,12 +188,32 @@ def _number(name: str, value: Any) -> float:
         raise WrongUse(f"{name} is {value!r}, which is no number.") from None
 
 
+def _of(name: str, table: Any) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise WrongUse(f"{name} in deskwork.toml is no table.", f"Write it as [{name}].")
+    return table
+
+
+def _of_tables(name: str, table: Any) -> dict[str, dict[str, Any]]:
+    return {key: _of(f"{name}.{key}", row) for key, row in _of(name, table).items()}
+
+
 def _prices(table: Any) -> dict[str, Price]:
     try:
         return {model: Price(**row) for model, row in table.items()}
     except (TypeError, AttributeError):
         raise WrongUse(
             "The table [prices] in deskwork.toml is not of the right form.",
-            '[prices."MODEL"] holds input, output and, if it differs, cached: '
-            "money for a million tokens.",
+            '[prices."MODEL"] holds input and output and, where they differ, cached, cache_write '
+            "and reasoning: money for a million tokens.",
+        ) from None
+
+
+def _models(table: Any) -> dict[str, ModelLimits]:
+    try:
+        return {model: ModelLimits(**row) for model, row in table.items()}
+    except (TypeError, AttributeError):
+        raise WrongUse(
+            "The table [models] in deskwork.toml is not of the right form.",
+            '[models."MODEL"] holds context_window and max_output, in tokens.',
         ) from None

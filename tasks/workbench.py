@@ -77,11 +77,15 @@ class Workbench:
 
     def recorded_settings(self) -> dict[str, Any]:
         """What a job's first entry keeps of the settings; no secret is among it."""
+        profile = self.settings.profile
+        own = {"own_profile": dict(profile.own)} if profile.own is not None else {}
         return {
             "model_url": self.settings.model_url,
             "model": self.settings.model,
-            "protocol": self.settings.profile.protocol,
-            "profile": self.settings.profile.name,
+            "protocol": profile.protocol,
+            "profile": profile.name,
+            **own,
+            "schedule": self.settings.schedule.as_json(),
             "deskwork": version("deskwork"),
         }
 

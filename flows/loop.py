@@ -12,9 +12,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deskwork.tasks import limits, tool_step
-from deskwork.tasks.conversation import REPEATS_STOP, REPEATS_TOLD, Conversation
+from deskwork.tasks import limits, succession, tool_step
+from deskwork.tasks.conversation import HAND_OVER, REPEATS_STOP, REPEATS_TOLD, Conversation
 from deskwork.tasks.limits import Limits, Spend
+from deskwork.tasks.model_errors import ContextOverflow
 from deskwork.tasks.model_step import refusal
 from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief, Session
@@ -59,13 +60,18 @@ async def run_conversation(
     tool_step.check_interrupted(session, conversation)
     prefix = f"{title} · " if title else ""
     recorded = await tool_step.take_staged(session, conversation)
-    while (answer := conversation.answer) is None:
+    while (answer := conversation.answer) is None or conversation.handing_over:
         if conversation.refusal:
             raise refusal(session, conversation.refusal)
+        if answer is not None:
+            conversation = await succession.hand_over(session, conversation, answer)
+            continue
         if conversation.open_calls:
             await _run_calls(session, conversation, prefix, steps, recorded)
             recorded = set()
             continue
+        if succession.is_stale(session, conversation):
+            conversation = await succession.move(session, conversation)
         await _guard(session, conversation, budgets)
         step = session.history.spend.steps + 1
         tell(
@@ -75,8 +81,21 @@ async def run_conversation(
             tier=conversation.opening.tier,
             spend=budgets[-1].spend().model_dump(),
         )
-        await steps.ask_model(session, conversation, f"{prefix}step {step}: ask the model")
+        try:
+            await steps.ask_model(session, conversation, f"{prefix}step {step}: ask the model")
+        except ContextOverflow as error:
+            conversation = await _shortened(session, conversation, error)
     return answer
+
+
+async def _shortened(
+    session: Session, conversation: Conversation, error: ContextOverflow
+) -> Conversation:
+    """Go on after the server found the history too long; not when it can't be made shorter."""
+    if conversation.reply is None:
+        raise error
+    window = error.limit or conversation.codec.profile.context_window or conversation.tokens
+    return await succession.cut_off(session, conversation, int(window / 4))
 
 
 async def _run_calls(
@@ -134,6 +153,8 @@ async def _guard(session: Session, conversation: Conversation, budgets: Sequence
             f"You have called {name} with the same arguments {count} times and its result does "
             "not change. Go on with what it said, or try something else.",
         )
+    if conversation.is_full and not conversation.handing_over:
+        await session.say(conversation, succession.HAND_OVER_ASKED, HAND_OVER)
     if conversation.nudges >= NUDGES:
         raise Stop(
             f"The model gave {conversation.nudges} empty or cut replies in a row.",

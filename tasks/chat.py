@@ -182,6 +182,50 @@ class ChatCodec:
         """A ``chat.completion`` object that came in one piece."""
         return reply_from(data)
 
+    def read_system(self, wire: bytes) -> str:
+        """The content of the system message."""
+        return str(loads(wire)["content"])
+
+    def read_user(self, wire: bytes) -> list[str | ImageRef]:
+        """Plain content is one text; a picture is a data URL that holds its blob's hash."""
+        content = loads(wire)["content"]
+        if isinstance(content, str):
+            return [content]
+        parts: list[str | ImageRef] = []
+        for part in content:
+            if part["type"] == "text":
+                parts.append(part["text"])
+            else:
+                media, _, blob = part["image_url"]["url"].removeprefix("data:").partition(";")
+                parts.append(ImageRef(blob.rpartition(":")[2], media))
+        return parts
+
+    def read_result(self, wire: bytes) -> str:
+        """The content of a tool message."""
+        return str(loads(wire)["content"])
+
+    def foreign(self, reply: Reply, *, raw: bool) -> tuple[dict[str, Any], dict[str, int]]:
+        """Text, calls, and the thinking where this server reads any."""
+        if raw:
+            return reply.message, {}
+        message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+        lost: dict[str, int] = {}
+        if reply.thinking and self.profile.reasoning_fields:
+            message[_THINKING[0]] = reply.thinking
+        elif reply.thinks:
+            lost["thinking"] = 1
+        if reply.calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                    **self.profile.foreign_call,
+                }
+                for call in reply.calls
+            ]
+        return message, lost
+
     def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
         """The reply in an assistant entry."""
         message = loads(wire)

@@ -10,8 +10,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from deskwork.tasks.cache_marks import Marks, spliced, without_marks
 from deskwork.tasks.encoding import dumps, loads
-from deskwork.tasks.entries import Entry
+from deskwork.tasks.entries import BlobSegment, Entry
 from deskwork.tasks.protocol import Codec, ImageRef, Opening
 from deskwork.tasks.replies import Reply, ToolCall
 
@@ -19,6 +20,14 @@ REPEATS_TOLD = 3
 """So many equal calls, and the model is told that it repeats itself."""
 REPEATS_STOP = 6
 """So many equal calls, and the job stops for a person to look."""
+HAND_OVER = "hand-over"
+"""Why the user message was said that asks for a hand-over."""
+MIN_OUTPUT = 1024
+MIN_RESERVE = 4096
+"""Tokens kept free at the end of a window, at least; an eighth of a larger one."""
+BYTES_A_TOKEN = 3.5
+TOKENS_AN_IMAGE = 1600
+"""Rough sizes until the server's own count comes with its next reply."""
 PIECE = 256 * 1024
 """Messages are kept in pieces of this many bytes or more: a long history is never copied whole."""
 
@@ -30,7 +39,8 @@ class Conversation:
     its calls that have a result. ``discards`` are the replies since then that were recorded and
     not kept; ``partial`` is the text of replies that were cut by the output limit. ``nudges``
     counts empty and cut replies in a row, ``told`` is what the model was told, and ``repeats``
-    how often it made each call.
+    how often it made each call. ``usage`` is that of the last reply whose server told it;
+    ``tokens`` estimates the size of the next request.
     """
 
     def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:
@@ -51,7 +61,11 @@ class Conversation:
         self.told: set[str] = set()
         self.repeats: Counter[tuple[str, str]] = Counter()
         self.ids: Counter[str] = Counter()
+        self.usage: dict[str, int] | None = None
+        self.tokens = 0.0
         self._pieces: list[bytes] = []
+        self._size = 0
+        self._marks = Marks() if codec.profile.cache_marks else None
         self._items = 0
         self._last: str | None = None
 
@@ -64,12 +78,12 @@ class Conversation:
         elif entry.kind == "assistant":
             self._assistant(entry, wire, reply)
         elif entry.kind == "tool":
-            self._add("tool", wire)
+            self._add("tool", wire, entry)
             self.answered.add(entry.meta["place"])
             self.nudges = 0
             self.pictures += [ImageRef(*image) for image in entry.meta.get("images", ())]
         elif entry.kind == "user":
-            self._add("joined" if entry.meta.get("joined") else "user", wire)
+            self._add("joined" if entry.meta.get("joined") else "user", wire, entry)
             why = entry.meta.get("why", "")
             self.told.add(why)
             self.nudges += why in ("empty", "cut")
@@ -80,8 +94,12 @@ class Conversation:
                 self.refusal = entry.meta.get("refusal") or "no reason given"
 
     def _assistant(self, entry: Entry, wire: bytes, reply: Reply | None) -> None:
-        self._add("assistant", wire)
         self.reply = reply or self.codec.reread(wire, entry.meta)
+        content = self.reply.message.get("content")
+        self._add("assistant", wire, entry, len(content) if isinstance(content, list) else 1)
+        if usage := entry.meta.get("usage"):
+            self.usage = usage
+            self.tokens = usage.get("input", 0) + usage.get("output", 0) or self.tokens
         self.turn = entry.seq
         self.answered = set()
         self.pictures = []
@@ -94,14 +112,22 @@ class Conversation:
         elif self.reply.calls:
             self.partial = ""
 
-    def _add(self, kind: str, wire: bytes) -> None:
+    def _add(self, kind: str, wire: bytes, entry: Entry, blocks: int = 1) -> None:
         added = self.codec.glue(self._last, kind) + wire
         if self._pieces and len(self._pieces[-1]) < PIECE:
             self._pieces[-1] += added
         else:
             self._pieces.append(added)
         self._items += 1
+        self._size += len(added)
         self._last = kind
+        images = sum(isinstance(part, BlobSegment) for part in entry.body)
+        text = sum(len(part) for part in entry.body if isinstance(part, bytes))
+        self.tokens += text / BYTES_A_TOKEN + images * TOKENS_AN_IMAGE
+        if self._marks:
+            # A model's own blocks bear no mark: its thinking must go back as it came.
+            blocks += images if kind != "tool" else 0
+            self._marks.add(self._size, blocks, markable=kind != "assistant")
 
     # Reading what is next
 
@@ -126,6 +152,17 @@ class Conversation:
         return self.partial + self.reply.text
 
     @property
+    def handing_over(self) -> bool:
+        """True once the model was asked for a hand-over: what it says next is that."""
+        return HAND_OVER in self.told
+
+    @property
+    def is_full(self) -> bool:
+        """True when the next request leaves no more of the window than a hand-over needs."""
+        window = self.codec.profile.context_window
+        return window is not None and self.tokens > window - max(window // 8, MIN_RESERVE)
+
+    @property
     def most_repeated(self) -> tuple[str, int]:
         """The name of the call made most often with the same arguments, and how often."""
         if not self.repeats:
@@ -135,19 +172,30 @@ class Conversation:
 
     @property
     def max_output(self) -> int | None:
-        """The output limit of the next request: doubled after each reply that it cut."""
-        cut = [row for row in self.discards if row["finish"] == "length"]
-        if not cut:
-            return None
-        used = (cut[-1].get("usage") or {}).get("output") or 0
-        base = cut[-1].get("max_output") or self.codec.profile.max_output or 0
-        return int(max(8192, 2 * max(used, base)))
+        """The output limit of the next request, None for the server's own.
+
+        Doubled after each reply that it cut, and never more than the window has left.
+        """
+        profile = self.codec.profile
+        limit = profile.max_output
+        if cut := [row for row in self.discards if row["finish"] == "length"]:
+            used = (cut[-1].get("usage") or {}).get("output") or 0
+            base = cut[-1].get("max_output") or limit or 0
+            limit = int(max(8192, 2 * max(used, base)))
+        if limit is None or profile.context_window is None:
+            return limit
+        return max(MIN_OUTPUT, min(limit, int(profile.context_window - self.tokens)))
 
     def request(self) -> tuple[bytes, ...]:
         """The next request's body: stored bytes, in pieces that only the network puts together."""
         head = self.codec.head(self.opening)
         tail = self.codec.tail(self.opening, self._last, self.max_output)
-        return (head, *self._pieces, tail)
+        pieces = spliced(self._pieces, self._marks.offsets()) if self._marks else self._pieces
+        return (head, *pieces, tail)
+
+    def prefix(self) -> bytes:
+        """What the next request begins with, cache marks left out: it stands in all later ones."""
+        return b"".join((without_marks(self.codec.head(self.opening)), *self._pieces))
 
     def fresh_id(self, place: int, call_id: str) -> str:
         """The id a call bears on the wire; the same for the same history.

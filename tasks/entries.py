@@ -35,8 +35,9 @@ Body = tuple[bytes | BlobSegment, ...]
 class Draft:
     """What is to be appended: an entry that has no place in the chain yet.
 
-    ``kind`` is one of start, conversation, system, user, assistant, tool, note, decision, limits,
-    fork. ``meta`` is plain JSON; ``body`` the bytes that stand in requests.
+    ``kind`` is one of start, conversation, system, user, assistant, discarded, tool, note,
+    decision, resumed, moved, fork, outcome. ``meta`` is plain JSON; ``body`` the bytes that stand
+    in requests.
     """
 
     kind: str
@@ -123,6 +124,13 @@ def joined(parts: Sequence[bytes | BlobSegment]) -> Body:
         else:
             body.append(part)
     return tuple(body)
+
+
+def readable(body: Body) -> bytes:
+    """The message as JSON with each blob's hash in the place of its content."""
+    return b"".join(
+        part if isinstance(part, bytes) else f"blob:{part.sha256}".encode() for part in body
+    )
 
 
 def body_bytes(body: Body, blobs: Blobs) -> bytes:

@@ -59,7 +59,7 @@ class History:
         elif entry.kind == "conversation":
             self._open(entry)
         elif entry.conversation:
-            if entry.kind in ("assistant", "discarded"):
+            if entry.kind in ("assistant", "discarded") and "copied" not in entry.meta:
                 self._paid(entry.meta)
             if entry.kind == "tool":
                 for row in entry.meta.get("evidence", ()):
@@ -112,6 +112,9 @@ class History:
         self.limits = Limits(**meta["limits"])
 
     def _on_fork(self, meta: dict[str, Any]) -> None:
+        self.start = {**self.start, "settings": {**self.start["settings"], **meta["settings"]}}
+
+    def _on_moved(self, meta: dict[str, Any]) -> None:
         self.start = {**self.start, "settings": {**self.start["settings"], **meta["settings"]}}
 
     def _on_resumed(self, meta: dict[str, Any]) -> None:

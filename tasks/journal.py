@@ -241,7 +241,8 @@ class Journal:
         )
         with self.database.read() as connection:
             rows = connection.execute(query.order_by(entries.c.seq))
-            return [(number, loads(meta)) for number, meta in rows]
+            replies = [(number, loads(meta)) for number, meta in rows]
+            return [(number, meta) for number, meta in replies if "copied" not in meta]
 
     def conversations(self, job: str) -> dict[int, dict[str, Any]]:
         """Number → meta of a job's conversations: label, model, tier, protocol, profile."""

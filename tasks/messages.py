@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from deskwork.tasks.cache_marks import marked
 from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.messages_stream import MessagesParser, reply_from
@@ -112,14 +113,12 @@ class MessagesCodec:
 
     def head(self, opening: Opening) -> bytes:
         """Model, tools, system, and the messages array's start."""
-        tools = b',"tools":' + opening.tools if opening.tools else b""
+        tools, system = opening.tools, opening.system
+        if self.profile.cache_marks:
+            tools, system = tools and marked(tools), marked(system)
+        tools = b',"tools":' + tools if tools else b""
         return (
-            b'{"model":'
-            + dumps(opening.model)
-            + tools
-            + b',"system":'
-            + opening.system
-            + b',"messages":['
+            b'{"model":' + dumps(opening.model) + tools + b',"system":' + system + b',"messages":['
         )
 
     def tail(self, opening: Opening, last: str | None, max_output: int | None) -> bytes:
@@ -137,6 +136,46 @@ class MessagesCodec:
     def whole(self, data: Any) -> Reply:
         """A message object that came in one piece."""
         return reply_from(data)
+
+    def read_system(self, wire: bytes) -> str:
+        """The text of the system's one block."""
+        return str(loads(wire)[0]["text"])
+
+    def read_user(self, wire: bytes) -> list[str | ImageRef]:
+        """The blocks of a user entry: texts, and pictures that hold their blob's hash."""
+        return [
+            block["text"]
+            if block["type"] == "text"
+            else ImageRef(
+                block["source"]["data"].removeprefix("blob:"), block["source"]["media_type"]
+            )
+            for block in loads(b"[" + wire + b"]")
+        ]
+
+    def read_result(self, wire: bytes) -> str:
+        """The text blocks of a tool_result."""
+        return "".join(block["text"] for block in loads(wire)["content"] if block["type"] == "text")
+
+    def foreign(self, reply: Reply, *, raw: bool) -> tuple[dict[str, Any], dict[str, int]]:
+        """Text and calls; thinking bears its maker's signature, so only its like can read it."""
+        if raw:
+            kept = [
+                block
+                for block in reply.message["content"]
+                if block.get("type") not in self.profile.refuses_blocks
+            ]
+            gone = len(reply.message["content"]) - len(kept)
+            return {"content": kept}, {"thinking": gone} if gone else {}
+        content: list[dict[str, Any]] = []
+        if reply.text:
+            content.append({"type": "text", "text": reply.text})
+        for call in reply.calls:
+            try:
+                given = loads(call.arguments or "{}")
+            except ValueError:
+                given = {}
+            content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
+        return {"content": content}, {"thinking": 1} if reply.thinks else {}
 
     def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
         """The reply in an assistant entry; an input that was no object comes back as text."""

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from deskwork.tasks import faults
+from deskwork.tasks.cache_watch import watch
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import dumps
 from deskwork.tasks.endpoint import NotReachable
@@ -64,7 +65,9 @@ async def _record(
     price = session.settings.prices.get(session.settings.model)
     if price and usage is not None:
         meta["cost"] = cost_of(price, usage)
+    before = conversation.usage
     await session.append(_drafts(conversation, reply, meta), reply=_as_kept(conversation, reply))
+    await watch(session, conversation, before)
     if reply.finish == "refused":
         raise refusal(session, reply.refusal or reply.raw_finish)
 

@@ -71,7 +71,8 @@ def usage_of(journal: Journal, jobs: list[str]) -> dict[str, Any]:
     total: dict[str, Any] = {"calls": 0, "input": 0, "output": 0}
     for job in jobs:
         for _, _, meta in journal.metas(job, "assistant", "discarded"):
-            add_usage(total, meta)
+            if "copied" not in meta:
+                add_usage(total, meta)
     return total
 
 

@@ -108,6 +108,21 @@ class Codec(Protocol):
     def whole(self, data: Any) -> Reply:
         """A reply that came in one piece, from a server that doesn't stream."""
 
+    def read_system(self, wire: bytes) -> str:
+        """The text of a system entry."""
+
+    def read_user(self, wire: bytes) -> list[str | ImageRef]:
+        """The texts and pictures of a user entry, as `entries.readable` gives it."""
+
+    def read_result(self, wire: bytes) -> str:
+        """The text of a tool entry, as `entries.readable` gives it."""
+
+    def foreign(self, reply: Reply, *, raw: bool) -> tuple[dict[str, Any], dict[str, int]]:
+        """A reply of another model as a message that `assistant` takes, and what it loses.
+
+        ``raw`` tells that the same kind of server made it, so that its own message may be kept.
+        """
+
     def reread(self, wire: bytes, meta: dict[str, Any]) -> Reply:
         """The reply in an assistant entry; calls bear their wire ids and raw arguments."""
 

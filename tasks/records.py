@@ -164,6 +164,8 @@ def _add_tools(
 ) -> None:
     """Count calls, successes and each kind of failure by tool."""
     for _, _, meta in results:
+        if "copied" in meta:
+            continue
         row = totals.setdefault(meta["name"], {"calls": 0, "ok": 0, "seconds": 0.0})
         outcome = meta.get("outcome", "ok")
         fine = outcome in ("ok", "decided")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+_THINKING_ITEMS = ("thinking", "redacted_thinking", "reasoning")
 Finish = Literal["answer", "calls", "length", "refused", "paused"]
 """Why a reply ended. ``length``: cut by the output limit, its calls must not be run."""
 
@@ -53,3 +54,12 @@ class Reply:
     response_id: str = ""
     thinking: str = field(default="", repr=False)
     refusal: str = ""
+
+    @property
+    def thinks(self) -> bool:
+        """True when the message bears thinking, be it readable, signed or encrypted."""
+        if self.thinking or self.message.get("reasoning_details"):
+            return True
+        content = self.message.get("content")
+        items = [*(content if isinstance(content, list) else ()), *self.message.get("output", ())]
+        return any(item.get("type") in _THINKING_ITEMS for item in items)

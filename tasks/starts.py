@@ -126,7 +126,8 @@ def _check(journal: Journal, job: Job, start: Start, fixed: tuple[str, ...]) -> 
     recorded = first_entry(journal, job.id)
     hint = (
         f"When a job goes on, only its limits may change. `deskwork fork {job.id} --at N` makes "
-        "a job of its own from the first N entries; `--job NEW-ID` starts a new one."
+        f"a job of its own from the first N entries; `deskwork resume {job.id} --model M` moves "
+        "it to another model; `--job NEW-ID` starts a new one."
     )
     if job.flow != start.flow or job.key != start.key:
         same = recorded["files"] == [list(pair) for pair in start.files]
@@ -139,15 +140,35 @@ def _check(journal: Journal, job: Job, start: Start, fixed: tuple[str, ...]) -> 
 
 
 def first_entry(journal: Journal, job: str) -> dict[str, Any]:
-    """The start entry of a job, with a fork's own settings laid over the copied ones."""
+    """The start entry of a job, with the settings of a fork or of a move laid over it."""
     start: dict[str, Any] = {}
-    for _, kind, meta in journal.metas(job, "start", "fork"):
+    for _, kind, meta in journal.metas(job, "start", "fork", "moved"):
         if kind == "start":
             start = meta
-        else:
-            settings = {**start["settings"], **meta["settings"]}
-            start = {**start, "settings": settings, "limits": meta["limits"]}
+            continue
+        start = {**start, "settings": {**start["settings"], **meta["settings"]}}
+        if kind == "fork":
+            start["limits"] = meta["limits"]
     return start
+
+
+def move(journal: Journal, job: str, settings: dict[str, Any]) -> bool:
+    """Record that a job goes on with another model, profile or protocol; False for the same.
+
+    Raises `JobHeld` while it runs. ``settings`` are as `Workbench.recorded_settings` gives them.
+    """
+    before = first_entry(journal, job)["settings"]
+    names = ("model", "protocol", "profile", "own_profile", "model_url")
+    after = {name: settings[name] for name in names if name in settings}
+    if all(before.get(name) == after.get(name) for name in names[:3]):
+        return False
+    state = journal.job(job)
+    writer = journal.acquire(job)
+    try:
+        writer.append([Draft("moved", {"settings": after, "from": before.get("model")})])
+    finally:
+        writer.release(state.state, state.reason)
+    return True
 
 
 def going_on(history: History, start: Start) -> list[Draft]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from deskwork.tasks.cache_marks import without_marks
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import Asked, Said, ScriptedModel
 from deskwork.tasks.model_step import ModelRefused
@@ -92,7 +93,7 @@ async def test_each_request_is_a_byte_prefix_of_the_next(tmp_path: Path, profile
 
     class Recording(ScriptedModel):
         def respond(self, path: str, body: bytes) -> tuple[int, str, list[bytes]]:
-            bodies.append(body)
+            bodies.append(without_marks(body))
             return super().respond(path, body)
 
     model = Recording(script)

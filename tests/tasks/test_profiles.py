@@ -12,19 +12,8 @@ from deskwork.tasks.settings import load_settings
 from deskwork.tools.errors import WrongUse
 
 NAMED = [
-    "openai",
-    "anthropic",
-    "moonshot",
-    "deepseek",
-    "vllm",
-    "sglang",
-    "llamacpp",
-    "openrouter",
-    "gateway",
-    "groq",
-    "mistral",
-    "cerebras",
-    "gemini",
+    *("openai", "anthropic", "moonshot", "deepseek", "vllm", "sglang", "llamacpp"),
+    *("openrouter", "gateway", "groq", "mistral", "cerebras", "gemini"),
 ]
 
 

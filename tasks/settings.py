@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
 from deskwork.tasks.profiles import Profile, find_profile
 from deskwork.tools.errors import WrongUse
 
@@ -31,6 +32,7 @@ _KEYS = {
     "blobs_url": "DESKWORK_BLOBS_URL",
     "idle_seconds": "DESKWORK_IDLE_SECONDS",
 }
+_TABLES = {"prices", "endpoints"}
 _FILE = "deskwork.toml"
 
 
@@ -56,11 +58,19 @@ class Settings:
     blobs_url: str | None = None
     idle_seconds: float = 600.0
     prices: Mapping[str, Price] = field(default_factory=dict)
+    allowances: Mapping[str, Allowance] = field(default_factory=dict)
 
     @property
     def is_builtin(self) -> bool:
         """True when no endpoint is set and the built-in answerer serves."""
         return self.model_url is None
+
+    @property
+    def allowance(self) -> Allowance:
+        """How much the endpoint may be asked: by host and port, else by host."""
+        address = urlsplit(self.model_url or "")
+        named = self.allowances.get(address.netloc)
+        return named or self.allowances.get(address.hostname or "", NO_LIMIT)
 
     def with_model(self, model: str | None) -> Settings:
         """The same settings with another model name."""
@@ -106,6 +116,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         blobs_url=values.get("blobs_url"),
         idle_seconds=_number("idle_seconds", values.get("idle_seconds", 600.0)),
         prices=_prices(table.get("prices", {})),
+        allowances=read_allowances(table.get("endpoints", {})),
     )
 
 
@@ -117,11 +128,11 @@ def _read_file(home: Path) -> dict[str, Any]:
             continue
         except (OSError, ValueError) as error:
             raise WrongUse(f"{path} can't be read: {error}.", "Mend it or move it away.") from None
-        unknown = set(table) - set(_KEYS) - {"prices"}
+        unknown = set(table) - set(_KEYS) - _TABLES
         if unknown:
             raise WrongUse(
                 f"{path} sets {', '.join(sorted(unknown))}, which Deskwork doesn't know.",
-                f"It knows {', '.join(sorted(_KEYS))} and the table [prices].",
+                f"It knows {', '.join(sorted(_KEYS))} and the tables [prices] and [endpoints].",
             )
         return table
     return {}

@@ -9,13 +9,18 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
+from deskwork.tasks.allowance import NO_LIMIT, Allowance, meter_of
+from deskwork.tasks.gate import Gate, gate_of
 from deskwork.tasks.model_errors import (
     BrokenStream,
+    Loading,
     Rejected,
     Unavailable,
+    check_size,
     from_response,
     from_stream,
 )
@@ -30,11 +35,16 @@ class NotReachable(Unavailable):
     """Nothing answers at the endpoint's address."""
 
 
+class Held(Unavailable):
+    """Nothing is sent now: another caller was asked to wait, or met failures in a row."""
+
+
 class Endpoint:
     """Sends requests for one codec. Close it when done.
 
     ``idle_seconds`` is how long the server may be silent, not how long a reply may take:
-    thinking can last for many minutes, and keep-alives count as life signs.
+    thinking can last for many minutes, and keep-alives count as life signs. All endpoints of one
+    address share what is known of it (`gate`) and its ``allowance``.
     """
 
     def __init__(
@@ -46,11 +56,14 @@ class Endpoint:
         transport: httpx.AsyncBaseTransport | None = None,
         retries: RetryPolicy = DEFAULT_RETRIES,
         idle_seconds: float = 600.0,
+        allowance: Allowance = NO_LIMIT,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.url = url
         self.codec = codec
         self.retries = retries
+        self._allowance = allowance
+        self._place = urlsplit(url).netloc
         self._key = key
         self._headers = {"content-type": "application/json", **codec.headers(key)}
         self._sleep = sleep
@@ -76,29 +89,73 @@ class Endpoint:
         Short failures are retried here; ``on_trouble(error, wait)`` hears of each. Raises
         `Unavailable` when the quick tries are used up, `Rejected` when the endpoint refuses.
         """
-        failed = 0
+        size = sum(map(len, body))
+        check_size(self.codec.profile.name, size, self.url)
+        gate = gate_of(self.url)
+        failed, loading, held_until = 0, 0.0, 0.0
         while True:
             try:
-                return await self._try(body)
+                held_until = await self._until_free(gate, held_until, on_trouble)
+                return await gate.pass_through(
+                    lambda: self._send(gate, body, size), self.retries.back_off
+                )
             except DeskworkError as error:
                 # Servers echo what they refuse; what is told or recorded must not hold the key.
                 error.message = self._without_key(error.message)
                 error.hint = self._without_key(error.hint)
-                if not isinstance(error, Unavailable):
+                if not isinstance(error, Unavailable) or isinstance(error, Held):
                     raise
-                failed += 1
-                wait = self.retries.quick_wait(failed, error.retry_after)
+                if isinstance(error, Loading):
+                    wait = self.retries.loading_wait(loading, error.retry_after)
+                    loading += wait or 0.0
+                else:
+                    failed += 1
+                    wait = self.retries.quick_wait(failed, error.retry_after)
                 if wait is None:
                     raise
                 if on_trouble:
                     on_trouble(error, wait)
-                await self._sleep(wait)
+                held_until = gate.held_until
+                await self._sleep(max(wait, min(gate.held_for, self.retries.quick_bound)))
+
+    async def _until_free(
+        self,
+        gate: Gate,
+        waited_until: float,
+        on_trouble: Callable[[Unavailable, float], None] | None,
+    ) -> float:
+        """Wait until the time before which the server wants nothing from anybody.
+
+        Raises `Held` when that is far. ``waited_until`` is the time that was waited for already;
+        returns the one that is now.
+        """
+        while (wait := gate.held_for) and gate.held_until > waited_until:
+            held = Held(
+                f"{self.url} is left alone after what another caller heard.", retry_after=wait
+            )
+            if wait > self.retries.quick_bound:
+                raise held
+            waited_until = gate.held_until
+            if on_trouble:
+                on_trouble(held, wait)
+            await self._sleep(wait)
+        return waited_until
+
+    async def _send(self, gate: Gate, body: Sequence[bytes], size: int) -> Reply:
+        meter = meter_of(self._place, self._allowance)
+        if meter is None:
+            return await self._try(gate, body, size)
+        async with meter.asking(size):
+            reply = await self._try(gate, body, size)
+        if reply.usage:
+            meter.learn(size, (reply.usage.input or 0) + (reply.usage.output or 0))
+        return reply
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "[the key]") if self._key else text
 
-    async def _try(self, body: Sequence[bytes]) -> Reply:
-        headers = {**self._headers, "content-length": str(sum(map(len, body)))}
+    async def _try(self, gate: Gate, body: Sequence[bytes], size: int) -> Reply:
+        headers = {**self._headers, "content-length": str(size)}
         try:
             async with self._client.stream(
                 "POST", self.url + self.codec.path, content=_pieces(body), headers=headers
@@ -106,6 +163,7 @@ class Endpoint:
                 if response.status_code != 200:
                     raise self._refusal(response, await response.aread())
                 if "event-stream" in response.headers.get("content-type", ""):
+                    gate.answers()
                     return await self._stream(response)
                 return self._whole(await response.aread())
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -144,7 +202,7 @@ class Endpoint:
                 "Check DESKWORK_MODEL_URL; it ends in /v1 as a rule.",
             ) from None
         if isinstance(value, dict) and value.get("error"):
-            raise from_stream(value["error"], self.url)
+            raise from_stream(value["error"], self.url, value.get("request_id"))
         return self.codec.whole(value)
 
     def _refusal(self, response: httpx.Response, body: bytes) -> Unavailable | Stop:

@@ -46,7 +46,7 @@ class MessagesParser:
             raise BrokenStream(f"The stream held {event.data[:80]!r} where an event was due.")
         kind = data.get("type", event.name)
         if kind == "error":
-            raise from_stream(data.get("error"), "The endpoint")
+            raise from_stream(data.get("error"), "The endpoint", data.get("request_id"))
         try:
             self._take(kind, data)
         except (KeyError, TypeError, AttributeError) as error:

@@ -3,14 +3,18 @@
     DeskworkError
     ├── Transient
     │   └── Unavailable       the same request may work later: connection, 408, 409, 429, 5xx
-    │       └── BrokenStream  the reply broke off; the part that came is thrown away
+    │       ├── BrokenStream  the reply broke off; the part that came is thrown away
+    │       └── Loading       the server runs and still loads its model
     └── Stop
         └── Rejected          the endpoint won't take this request; never sent again as it is
             ├── WrongKey      401 and 403
             ├── OutOfCredit   quota or balance used up
+            ├── BodyTooLarge  the request has too many bytes
+            ├── ImageRefused  a picture is not taken
+            ├── FieldRefused  the server doesn't know a field: most likely another profile's
             └── ContextOverflow  the history is longer than the model's window
 
-Facts on error bodies and texts: each server's own code, read in November 2026.
+Facts on error bodies and texts: `error_bodies`.
 """
 
 from __future__ import annotations
@@ -18,11 +22,12 @@ from __future__ import annotations
 import contextlib
 import email.utils
 import json
-import re
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from deskwork.tasks import error_bodies
+from deskwork.tasks.error_bodies import Overflow, Said
 from deskwork.tools.errors import Stop, Transient
 
 
@@ -32,6 +37,10 @@ class Unavailable(Transient):
 
 class BrokenStream(Unavailable):
     """A streamed reply ended before it was complete."""
+
+
+class Loading(Unavailable):
+    """The server is up and still loads its model; it takes requests when that is done."""
 
 
 class Rejected(Stop):
@@ -46,8 +55,48 @@ class OutOfCredit(Rejected):
     """The account has no quota or balance left."""
 
 
+class BodyTooLarge(Rejected):
+    """The request has more bytes than the endpoint takes; tokens are another matter."""
+
+
+class ImageRefused(Rejected):
+    """The endpoint doesn't take a picture of the history."""
+
+
+class FieldRefused(Rejected):
+    """The endpoint doesn't know the request's ``field``, a dotted path."""
+
+    def __init__(self, message: str, hint: str, field: str) -> None:
+        super().__init__(message, hint)
+        self.field = field
+
+
 class ContextOverflow(Rejected):
-    """The history doesn't fit into the model's context window."""
+    """The history doesn't fit into the model's context window; ``numbers`` are the server's."""
+
+    def __init__(self, message: str, hint: str = "", numbers: Overflow | None = None) -> None:
+        super().__init__(message, hint)
+        self.numbers = numbers or Overflow()
+
+    @property
+    def used(self) -> int | None:
+        """The size of the input, in ``unit``; the true size only without ``at_least``."""
+        return self.numbers.used
+
+    @property
+    def limit(self) -> int | None:
+        """The window in tokens."""
+        return self.numbers.limit
+
+    @property
+    def at_least(self) -> bool:
+        """True when the server stopped counting at ``used``."""
+        return self.numbers.at_least
+
+    @property
+    def unit(self) -> str:
+        """What ``used`` counts: tokens or characters."""
+        return self.numbers.unit
 
 
 _RETRIED = {408, 409, 425, 429, 529}
@@ -59,15 +108,12 @@ _NO_CREDIT = (
     "exceeded_current_quota_error",
     "credit balance is too low",
 )
-_OVERFLOW = (
-    "context_length_exceeded",
-    "maximum context length",
-    "longer than the model's context length",
-    "prompt is too long",
-    "exceeded model token limit",
-    "exceed_context_size_error",
-    "exceeds the available context size",
+_IMAGE = ("image_dimensions_too_large", "image exceeds", "invalid_image")
+_SMALLER_HINT = (
+    "Fork the job at an entry before its last pictures or long results "
+    "(`deskwork fork JOB --at N`), and give fewer or smaller ones."
 )
+_MOST_BYTES = {"anthropic": 32 * 1024 * 1024, "moonshot": 100 * 1024 * 1024}
 _STREAM_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}
 
 
@@ -75,56 +121,85 @@ def from_response(
     status: int, headers: Mapping[str, str], body: bytes, where: str
 ) -> Transient | Stop:
     """The error for an HTTP answer that is no reply. ``where`` names the endpoint."""
-    text = body.decode("utf-8", "replace").strip()
-    try:
-        data = json.loads(text)
-    except ValueError:
-        data = None
-    message, kind = _message(data, text)
-    said = f'"{_short(message)}"' if message else "with no text"
-    marks = f"{kind} {message}"
-    if any(mark in marks for mark in _NO_CREDIT):
-        return OutOfCredit(
-            f"{where} has no credit or quota left: {said}.",
-            "Add credit or another key, then run the same command again; nothing is lost.",
-        )
-    if any(mark in marks for mark in _OVERFLOW):
-        return ContextOverflow(
-            f"The history no longer fits into the model's window: {said}.",
-            "Fork the job at an earlier entry, or ask anew with a larger model.",
-        )
+    said = error_bodies.read(body, headers)
+    if error := _for_good(status, said, where):
+        return error
     retried = status in _RETRIED or (status >= 500 and status not in _NEVER)
     should_retry = headers.get("x-should-retry")
     if should_retry in ("true", "false"):
         retried = should_retry == "true"
     if retried:
-        return Unavailable(f"{where} answered {status}: {said}.", retry_after=retry_after(headers))
+        loading = status == 503 and "loading model" in said.message.lower()
+        kind = Loading if loading else Unavailable
+        return kind(f"{where} answered {status}: {said.quoted}.", retry_after=retry_after(headers))
     if status in (401, 403):
         return WrongKey(
-            f"{where} refused the key (status {status}): {said}.",
+            f"{where} refused the key (status {status}): {said.quoted}.",
             "Set DESKWORK_MODEL_KEY to a valid key, then run the same command again.",
         )
     if status in (404, 405, 501, 505):
         return Rejected(
-            f"{where} knows no such address or model (status {status}): {said}.",
+            f"{where} knows no such address or model (status {status}): {said.quoted}.",
             "Check DESKWORK_MODEL_URL (it ends in /v1 as a rule) and DESKWORK_MODEL.",
         )
+    refused = f"{where} refused the request (status {status}): {said.quoted}."
+    if status in (400, 422) and (name := error_bodies.refused_field(said)):
+        return FieldRefused(
+            refused,
+            f"It doesn't take {name}: set DESKWORK_PROFILE to the kind of server that it is.",
+            name,
+        )
     return Rejected(
-        f"{where} refused the request (status {status}): {said}.",
+        refused,
         "The same request is not sent again. `deskwork doctor` checks the endpoint and profile.",
     )
 
 
-def from_stream(error: Any, where: str) -> Transient | Stop:
-    """The error for an error object that came inside a stream with status 200."""
+def _for_good(status: int, said: Said, where: str) -> Stop | None:
+    """The errors that no header and no status make worth another try."""
+    marks = f"{said.kind} {said.message}"
+    if any(mark in marks for mark in _NO_CREDIT):
+        return OutOfCredit(
+            f"{where} has no credit or quota left: {said.quoted}.",
+            "Add credit or another key, then run the same command again; nothing is lost.",
+        )
+    if numbers := error_bodies.overflow(said):
+        return ContextOverflow(
+            f"The history no longer fits into the model's window: {said.quoted}.",
+            "Fork the job at an earlier entry, or ask anew with a larger model.",
+            numbers,
+        )
+    if status == 413 or "request_too_large" in said.kind:
+        return BodyTooLarge(f"{where} takes no request so large: {said.quoted}.", _SMALLER_HINT)
+    if status in (400, 422) and any(mark in marks for mark in _IMAGE):
+        return ImageRefused(f"{where} doesn't take a picture: {said.quoted}.", _SMALLER_HINT)
+    return None
+
+
+def check_size(profile: str, size: int, where: str) -> None:
+    """Raise `BodyTooLarge` for a request of ``size`` bytes that this kind of server never takes."""
+    most = _MOST_BYTES.get(profile)
+    if most is not None and size > most:
+        raise BodyTooLarge(
+            f"The request has {size:,} bytes and {where} takes {most:,}; it was not sent.",
+            _SMALLER_HINT,
+        )
+
+
+def from_stream(error: Any, where: str, request_id: Any = None) -> Transient | Stop:
+    """The error for an error object that came inside a stream or a body with status 200."""
     kind = error.get("type") if isinstance(error, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and code >= 400 else _STREAM_STATUS.get(str(kind), 502)
-    return from_response(status, {}, json.dumps({"error": error}).encode(), where)
+    body = {"error": error, "request_id": request_id}
+    return from_response(status, {}, json.dumps(body).encode(), where)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the server asks to wait: ``retry-after-ms``, else ``retry-after``, number or date."""
+    """Seconds the server asks to wait: ``retry-after-ms``, else ``retry-after``, number or date.
+
+    A date counts from the answer's own ``date``: the two clocks may differ.
+    """
     with contextlib.suppress(KeyError, ValueError):
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
     value = headers.get("retry-after")
@@ -133,28 +208,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     with contextlib.suppress(ValueError):
         return max(0.0, float(value))
     with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+        until = email.utils.parsedate_to_datetime(value).timestamp()
+        with contextlib.suppress(KeyError, ValueError, TypeError):
+            return max(0.0, until - email.utils.parsedate_to_datetime(headers["date"]).timestamp())
+        return max(0.0, until - time.time())
     return None
-
-
-def _message(data: Any, text: str) -> tuple[str, str]:
-    """(message, type and code) of an error body in any server's shape."""
-    if isinstance(data, list) and data:
-        data = data[0]
-    if not isinstance(data, dict):
-        if "<html" in text[:500].lower():
-            title = re.search(r"<title>(.*?)</title>", text, re.S | re.I)
-            return (title.group(1).strip() if title else "an HTML page"), ""
-        return text, ""
-    inner = data.get("error", data)
-    if not isinstance(inner, dict):
-        return str(inner), ""
-    message = inner.get("message") or inner.get("detail") or data.get("detail") or ""
-    if not isinstance(message, str):
-        message = json.dumps(message, ensure_ascii=False)
-    return message, f"{inner.get('type', '')} {inner.get('code', '')}"
-
-
-def _short(message: str) -> str:
-    message = " ".join(message.split())
-    return message if len(message) <= 300 else message[:297] + "..."

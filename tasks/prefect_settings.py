@@ -38,6 +38,13 @@ _SERVER = {
     "PREFECT_SERVER_DATABASE_TIMEOUT": "60",
     "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
     "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+    # In memory, the leases of endpoint limits would be lost with the server and their places held
+    # for ever.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
+        "prefect.server.concurrency.lease_storage.filesystem"
+    ),
+    # Who waits for a place looks again so often; by default a free one stays unused up to 30 s.
+    "PREFECT_SERVER_CONCURRENCY_MAXIMUM_CONCURRENCY_SLOT_WAIT_SECONDS": "2",
 }
 
 _CLIENT = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
 from deskwork.tasks.profiles import Profile, Table, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tools.errors import WrongUse
@@ -35,7 +36,7 @@ _KEYS = {
 _FILE = "deskwork.toml"
 
 
-_TABLES = ("prices", "budgets", "profiles", "models")
+_TABLES = ("prices", "budgets", "profiles", "models", "endpoints")
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,19 @@ class Settings:
     schedule: Schedule = field(default_factory=Schedule)
     own_profiles: Mapping[str, Table] = field(default_factory=dict, repr=False)
     models: Mapping[str, ModelLimits] = field(default_factory=dict)
+    allowances: Mapping[str, Allowance] = field(default_factory=dict)
 
     @property
     def is_builtin(self) -> bool:
         """True when no endpoint is set and the built-in answerer serves."""
         return self.model_url is None
+
+    @property
+    def allowance(self) -> Allowance:
+        """How much the endpoint may be asked: by host and port, else by host."""
+        address = urlsplit(self.model_url or "")
+        named = self.allowances.get(address.netloc)
+        return named or self.allowances.get(address.hostname or "", NO_LIMIT)
 
     def with_model(self, model: str | None) -> Settings:
         """The same settings with another model name, and the profile as that model wants it."""
@@ -149,6 +158,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         schedule=read_schedule(_of("budgets", table.get("budgets", {}))),
         own_profiles=own,
         models=models,
+        allowances=read_allowances(table.get("endpoints", {})),
     )
 
 

@@ -122,9 +122,7 @@ async def _open(
     await session.append(
         [
             Draft("conversation", {**opening, **kept, **meta}, (tools,) if tools else (), number),
-            Draft(
-                "system", {}, (codec.system(old.codec.read_system(readable(system.body))),), number
-            ),
+            Draft("system", {}, (codec.system(text),), number),
             *drafts,
         ]
     )

@@ -57,6 +57,7 @@ class Workbench:
             settings.model_key,
             transport=transport,
             idle_seconds=settings.idle_seconds,
+            allowance=settings.allowance,
         )
 
     def collect(self, paths: Sequence[Path], job: str) -> Collection:

@@ -32,7 +32,7 @@ class Profile:
     """
 
     name: str
-    protocol: Literal["chat", "messages"]
+    protocol: Literal["chat", "messages", "responses"]
     budget: dict[Tier, dict[str, Any]]
     reasoning_fields: tuple[str, ...] = ()
     reasoning_required: bool = False
@@ -140,7 +140,7 @@ PROFILES: dict[str, Profile] = {
 def find_profile(name: str | None, protocol: str | None, url: str | None) -> Profile:
     """The profile by name, else by the endpoint's host, else `gateway`.
 
-    ``protocol`` overrides the profile's own, so that a gateway can speak either.
+    ``protocol`` overrides the profile's own, so that a gateway can speak any.
     """
     host = urlsplit(url or "").hostname or ""
     if name is None:
@@ -155,10 +155,10 @@ def find_profile(name: str | None, protocol: str | None, url: str | None) -> Pro
     profile = PROFILES[name]
     if protocol is None or protocol == profile.protocol:
         return profile
-    if protocol not in ("chat", "messages"):
+    if protocol not in ("chat", "messages", "responses"):
         raise WrongUse(
             f"There is no protocol {protocol!r}.",
-            "Set DESKWORK_PROTOCOL to `chat` or `messages`.",
+            "Set DESKWORK_PROTOCOL to `chat`, `messages` or `responses`.",
         )
     return _spoken(profile, protocol)
 
@@ -175,4 +175,6 @@ def _spoken(profile: Profile, protocol: str) -> Profile:
             max_output=anthropic.max_output,
             headers=anthropic.headers,
         )
+    if protocol == "responses":
+        return replace(profile, protocol="responses", ids="unique", headers={}, max_output=None)
     return replace(profile, protocol="chat", headers={}, max_output=None)

@@ -1,7 +1,8 @@
 """Kill jobs at random, many times, and print what was lost: ``python -m tests.kill.soak``.
 
 Jobs of `ask` and `research` by turns, in two protocols or the one given, a few at a time, each
-killed up to ``--each`` times and then left to finish. Exits with 1 if anything finished was repeated.
+killed up to ``--each`` times and then left to finish. Exits with 1 if anything finished was
+repeated.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ def answer(path: str, body: bytes, exchange: Exchange) -> None:
         if done >= steps
         else Said(thinking="Next.", calls=[("bulk", {"step": done, "kilobytes": kilobytes})])
     )
-    status, media_type, chunks = ScriptedModel([said]).respond(path, b'{"model":"bulk"}')
+    status, media_type, chunks = ScriptedModel([said]).respond(
+        path, b'{"model":"bulk","stream":true}'
+    )
     exchange.start(status, media_type)
     exchange.chunk(b"".join(chunks))
     exchange.chunk(b"")

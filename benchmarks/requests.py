@@ -36,7 +36,9 @@ def history(megabytes: float) -> Conversation:
 
 def answer(path: str, body: bytes, exchange: Exchange) -> None:
     """Reply at once."""
-    _, media_type, chunks = ScriptedModel([Said("ok")]).respond(path, b'{"model":"m"}')
+    _, media_type, chunks = ScriptedModel([Said("ok")]).respond(
+        path, b'{"model":"m","stream":true}'
+    )
     exchange.start(200, media_type)
     exchange.chunk(b"".join(chunks))
     exchange.chunk(b"")

@@ -47,7 +47,7 @@ class Timed:
             return
         calls = [("calculate", {"expression": f"{done} + 1"})]
         said = Said("Done.") if done >= self.steps else Said(calls=calls)
-        _, media_type, chunks = ScriptedModel([said]).respond(path, b'{"model":"m"}')
+        _, media_type, chunks = ScriptedModel([said]).respond(path, b'{"model":"m","stream":true}')
         exchange.start(200, media_type)
         exchange.chunk(b"".join(chunks))
         exchange.chunk(b"")

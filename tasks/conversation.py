@@ -206,7 +206,10 @@ class Conversation:
             return f"call_{self.number}_{self._items}_{place}"
         if self.codec.profile.ids == "verbatim" or not self.ids[call_id]:
             return call_id
-        return f"{call_id}-{self.ids[call_id] + 1}"
+        number = 2
+        while self.ids[f"{call_id}-{number}"]:
+            number += 1
+        return f"{call_id}-{number}"
 
 
 def signature(call: ToolCall) -> tuple[str, str]:

@@ -97,12 +97,13 @@ def _drafts(conversation: Conversation, reply: Reply, meta: dict[str, Any]) -> l
             meta["refusal"] = reply.refusal
         return [Draft("discarded", meta, (dumps(reply.message),), number)]
     empty = reply.finish == "answer" and not reply.text.strip()
-    if empty and not reply.thinking:
+    encoded = conversation.codec.assistant(reply, conversation.fresh_id)
+    if (empty and not reply.thinking) or not encoded.body:
+        # Nothing was said, or nothing that the server would take back.
         return [
             Draft("discarded", {**meta, "empty": True}, (dumps(reply.message),), number),
             user_draft(conversation, CONTINUE_EMPTY, "empty"),
         ]
-    encoded = conversation.codec.assistant(reply, conversation.fresh_id)
     if encoded.received:
         meta["received"] = encoded.received
     drafts = [Draft("assistant", meta, (encoded.body,), number)]

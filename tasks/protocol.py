@@ -133,6 +133,10 @@ def open_codec(profile: Profile) -> Codec:
         from deskwork.tasks.messages import MessagesCodec
 
         return MessagesCodec(profile)
+    if profile.protocol == "responses":
+        from deskwork.tasks.responses import ResponsesCodec
+
+        return ResponsesCodec(profile)
     from deskwork.tasks.chat import ChatCodec
 
     return ChatCodec(profile)

@@ -21,10 +21,16 @@ from deskwork.tools.errors import Stop
 from deskwork.tools.tool import ToolResult, tool
 from tests.jobs import answer, opened, runs
 
-BOTH = [find_profile("gateway", None, None), find_profile("anthropic", None, None)]
+SPOKEN = [
+    find_profile("gateway", "chat", None),
+    find_profile("anthropic", "messages", None),
+    find_profile("openai", "responses", None),
+]
+CUT = {"chat": "length", "messages": "max_tokens", "responses": "max_output_tokens"}
+"""What each protocol calls a reply that the output limit cut."""
 
 
-@pytest.fixture(params=BOTH, ids=["chat", "messages"])
+@pytest.fixture(params=SPOKEN, ids=["chat", "messages", "responses"])
 def profile(request: pytest.FixtureRequest) -> Profile:
     found: Profile = request.param
     return found
@@ -58,16 +64,24 @@ async def test_thinking_goes_back_as_it_came(tmp_path: Path, profile: Profile) -
     if profile.protocol == "messages":
         block = {"type": "thinking", "thinking": "é deep", "signature": "sig1"}
         assert model.requests[1].body["messages"][1]["content"][0] == block
+    elif profile.protocol == "responses":
+        item = model.requests[1].body["input"][1]
+        assert (item["type"], item["encrypted_content"]) == ("reasoning", "enc:é deep")
     else:
         assert '"reasoning_content": "é deep"' in sent
 
 
 def without_tail(body: bytes, profile: Profile) -> bytes:
     """The request up to the end of its messages."""
-    end = rb'\](,"max_tokens"|,"stream")'
+    end = rb'\],"store"' if profile.protocol == "responses" else rb'\](,"max_tokens"|,"stream")'
     if profile.protocol == "messages":
         end = rb"\]\}" + end + rb"|" + end
     return body[: [*re.finditer(end, body)][-1].start()]
+
+
+def messages_in(body: dict[str, Any]) -> list[Any]:
+    found: list[Any] = body["input"] if "input" in body else body["messages"]
+    return found
 
 
 async def test_each_request_is_a_byte_prefix_of_the_next(tmp_path: Path, profile: Profile) -> None:
@@ -86,7 +100,7 @@ async def test_each_request_is_a_byte_prefix_of_the_next(tmp_path: Path, profile
         Said(),
         Said(thinking="only thinking"),
         Said(calls=[("echo", {"text": "2"}, "same"), ("echo", {"text": "3"}, "same")]),
-        Said("cut", finish="max_tokens" if profile.protocol == "messages" else "length"),
+        Said("cut", finish=CUT[profile.protocol]),
         Said("end"),
     ]
     bodies: list[bytes] = []
@@ -107,7 +121,7 @@ async def test_each_request_is_a_byte_prefix_of_the_next(tmp_path: Path, profile
     assert len(bodies) == len(script)
     for earlier, later in itertools.pairwise(bodies):
         assert later.startswith(without_tail(earlier, profile))
-        first, second = json.loads(earlier)["messages"], json.loads(later)["messages"]
+        first, second = messages_in(json.loads(earlier)), messages_in(json.loads(later))
         assert second[: len(first)] == first
 
 
@@ -208,18 +222,19 @@ async def test_wrong_calls_are_told_to_the_model(tmp_path: Path, profile: Profil
 async def test_a_cut_reply_with_calls_runs_none_and_raises_the_limit(
     tmp_path: Path, profile: Profile
 ) -> None:
-    finish = "max_tokens" if profile.protocol == "messages" else "length"
+    finish = CUT[profile.protocol]
+    limit = "max_output_tokens" if profile.protocol == "responses" else "max_tokens"
     model = ScriptedModel(
         [Said(calls=[("echo", {"text": "cut"})], finish=finish, usage={"output": 9000}), Said("ok")]
     )
     async with opened(tmp_path, model, profile=profile) as session:
         assert await answer(session) == "ok"
     assert runs == {}
-    first, second = (request.body.get("max_tokens") for request in model.requests)
+    first, second = (request.body.get(limit) for request in model.requests)
     assert second is not None
     assert second > (first or 0)
     assert second >= 18000
-    assert model.requests[1].body["messages"] == model.requests[0].body["messages"]
+    assert messages_in(model.requests[1].body) == messages_in(model.requests[0].body)
 
 
 async def test_replies_that_stay_cut_or_empty_stop_the_job(tmp_path: Path) -> None:

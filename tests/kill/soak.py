@@ -1,7 +1,8 @@
 """Kill jobs at random, many times, and print what was lost: ``python -m tests.kill.soak``.
 
-Jobs of `ask` and `research` by turns, both protocols, a few at a time, each killed up to
-``--each`` times and then left to finish. Exits with 1 if anything finished was repeated.
+Jobs of `ask` and `research` by turns, in two protocols or the one given, a few at a time, each
+killed up to ``--each`` times and then left to finish. Exits with 1 if anything finished was
+repeated.
 """
 
 from __future__ import annotations
@@ -120,12 +121,13 @@ def main() -> int:
     parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument("--jobs", type=int, default=3, help="at the same time")
     parser.add_argument("--each", type=int, default=9, help="kills of one job, at most")
+    parser.add_argument("--protocol", choices=["chat", "messages", "responses"])
     given = parser.parse_args()
     kinds = ["sqlite", "postgresql"] if given.database == "both" else [given.database]
     bad = 0
     for kind in kinds:
         began = time.monotonic()
-        protocol = "chat" if kind == "sqlite" else "messages"
+        protocol = given.protocol or ("chat" if kind == "sqlite" else "messages")
         home = Path(tempfile.mkdtemp(prefix="deskwork-soak-"))
         with _database(kind) as url, opened(home, url, protocol) as desk:
             ensure_server(home, say=print)

@@ -58,8 +58,10 @@ def status(code: int, body: Any, **headers: str) -> Answer:
 
 def says(text: str, protocol: str = "chat") -> Answer:
     def answer(exchange: Exchange) -> None:
-        path = "/messages" if protocol == "messages" else "/chat/completions"
-        _, media, chunks = ScriptedModel([Said(text)]).respond(path, b"{}")
+        path = {"messages": "/messages", "responses": "/responses"}.get(
+            protocol, "/chat/completions"
+        )
+        _, media, chunks = ScriptedModel([Said(text)]).respond(path, b'{"stream":true}')
         exchange.start(200, media)
         for chunk in chunks:
             exchange.chunk(chunk)
@@ -93,20 +95,24 @@ def endpoint_at(waits: list[float]) -> Callable[..., Endpoint]:
     async def note(seconds: float) -> None:
         waits.append(seconds)
 
-    def make(url: str, name: str = "gateway", **options: Any) -> Endpoint:
-        codec = open_codec(find_profile(name, None, None))
+    def make(
+        url: str, name: str = "gateway", protocol: str | None = None, **options: Any
+    ) -> Endpoint:
+        codec = open_codec(find_profile(name, protocol, None))
         return Endpoint(url, codec, "secret-key", sleep=note, **options)
 
     return make
 
 
 async def test_the_key_and_the_bytes_arrive_as_they_are(endpoint_at: Any) -> None:
-    server = Server(says("hi"), says("hi", "messages"))
+    server = Server(says("hi"), says("hi", "messages"), says("hi", "responses"))
     with serve(server) as url:
         await endpoint_at(url).ask([BODY])
         await endpoint_at(url, "anthropic").ask([BODY])
-    assert server.bodies == [BODY, BODY]
+        await endpoint_at(url, "openai", protocol="responses").ask([BODY])
+    assert server.bodies == [BODY, BODY, BODY]
     assert server.headers[0]["authorization"] == "Bearer secret-key"
+    assert server.headers[2]["authorization"] == "Bearer secret-key"
     assert server.headers[1]["x-api-key"] == "secret-key"
     assert server.headers[1]["anthropic-version"] == "2023-06-01"
 
@@ -257,7 +263,9 @@ async def test_silence_ends_an_attempt_and_keep_alives_do_not(endpoint_at: Any) 
         while time.monotonic() < ends:
             exchange.chunk(b": life sign\n\n")
             release.wait(0.1)
-        _, _, chunks = ScriptedModel([Said("at last")]).respond("/chat/completions", b"{}")
+        _, _, chunks = ScriptedModel([Said("at last")]).respond(
+            "/chat/completions", b'{"stream":true}'
+        )
         for chunk in chunks:
             exchange.chunk(chunk)
         exchange.chunk(b"")

@@ -16,12 +16,14 @@ from deskwork.tasks.local_model import Said, ScriptedModel
 from deskwork.tasks.messages_stream import MessagesParser
 from deskwork.tasks.protocol import ReplyParser
 from deskwork.tasks.replies import Reply
+from deskwork.tasks.responses_stream import ResponsesParser
 from deskwork.tasks.sse import Event, EventDecoder
 from deskwork.tools.errors import DeskworkError
 
-PATHS: dict[str, type[ChatParser | MessagesParser]] = {
+PATHS: dict[str, type[ChatParser | MessagesParser | ResponsesParser]] = {
     "/chat/completions": ChatParser,
     "/messages": MessagesParser,
+    "/responses": ResponsesParser,
 }
 
 
@@ -55,7 +57,7 @@ said = st.builds(
 @settings(max_examples=60, deadline=None)
 @given(said=said, places=st.lists(st.integers(0, 10_000), max_size=30), cr=st.booleans())
 def test_any_split_gives_the_same_reply(path: str, said: Said, places: list[int], cr: bool) -> None:
-    _, _, chunks = ScriptedModel([said]).respond(path, b'{"model":"m"}')
+    _, _, chunks = ScriptedModel([said]).respond(path, b'{"model":"m","stream":true}')
     data = b"".join(chunks)
     if cr:
         data = data.replace(b"\n", b"\r\n")

@@ -23,6 +23,7 @@ from deskwork.tasks.states import NeedsReview, OutOfBudget
 from deskwork.tasks.steps import AS_TASKS, Steps
 from deskwork.tools.errors import Stop
 
+HAND_OVER_DUE = "not run: your hand-over is due. Write it now; call no tool."
 NUDGES = 3
 """So many empty or cut replies in a row, and the job stops."""
 
@@ -66,7 +67,11 @@ async def run_conversation(
         if answer is not None:
             conversation = await succession.hand_over(session, conversation, answer)
             continue
-        if conversation.open_calls:
+        if conversation.open_calls and conversation.handing_over:
+            # More results would fill what is left of the window.
+            await tool_step.refuse_calls(session, conversation, HAND_OVER_DUE)
+            await _guard(session, conversation, budgets)
+        elif conversation.open_calls:
             await _run_calls(session, conversation, prefix, steps, recorded)
             recorded = set()
             continue

@@ -99,8 +99,8 @@ class ChatCodec:
     ) -> None:
         source = next((name for name in _THINKING if message.get(name) is not None), None)
         thinking = message[source] if source else None
-        if thinking is None and self.profile.reasoning_required and message.get("tool_calls"):
-            thinking = ""
+        if not thinking and self.profile.reasoning_required and message.get("tool_calls"):
+            thinking = self.profile.reasoning_placeholder
         if source and (source not in self.profile.reasoning_fields):
             received["thinking_under"] = source
             if not self.profile.reasoning_fields:
@@ -231,6 +231,8 @@ class ChatCodec:
         message = loads(wire)
         received = meta.get("received", {})
         raw_finish = meta.get("raw_finish") or self.usual_finish[meta["finish"]]
+        if (source := received.get("thinking_under")) in received:
+            message[source] = received[source]
         for place, call in enumerate(message.get("tool_calls", ())):
             raw = received.get(f"tool_calls.{place}.arguments")
             if raw is not None:

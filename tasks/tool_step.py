@@ -136,6 +136,23 @@ async def _record(session: Session, conversation: Conversation, place: int, draf
     await _append_in_order(session, conversation, {**staged, place: draft})
 
 
+async def refuse_calls(session: Session, conversation: Conversation, why: str) -> None:
+    """Answer all open calls with an error, running none."""
+    async with session.appending:
+        refused = ToolResult(text=why, is_error=True)
+        ready: dict[int, Draft | None] = {
+            place: _draft(
+                session,
+                conversation,
+                call,
+                refused,
+                {"name": call.name, "place": place, "seconds": 0.0, "outcome": "refused"},
+            )
+            for place, call in conversation.open_calls
+        }
+        await _append_in_order(session, conversation, ready)
+
+
 async def take_staged(session: Session, conversation: Conversation) -> set[int]:
     """Append results that were recorded out of turn before a kill, as far as order allows.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -14,7 +15,7 @@ from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import LocalModel
 from deskwork.tasks.profiles import Profile, find_profile
 from deskwork.tasks.session import Brief, Session
-from deskwork.tasks.settings import Settings
+from deskwork.tasks.settings import ModelLimits, Settings
 from deskwork.tasks.starts import Start, find_or_create
 from deskwork.tasks.steps import PLAIN
 from deskwork.tasks.workbench import JobDesk, Workbench
@@ -67,10 +68,14 @@ async def opened(
     tools: Sequence[Tool] = TOOLS,
     job: str = "job",
     database_url: str | None = None,
+    model_name: str | None = None,
+    window: int | None = None,
 ) -> AsyncIterator[Session]:
     """A session of a job, as a runner has it; the job is made at the first time."""
     transport = model.transport() if isinstance(model, LocalModel) else model
-    settings = settings_in(home, profile, url)
+    settings = settings_in(home, profile, url).with_model(model_name)
+    if window:
+        settings = replace(settings, models={settings.model: ModelLimits(window)})
     bench = Workbench(settings, transport=transport)
     start = Start("ask", "key", "title", {}, [], bench.recorded_settings(), Limits())
     find_or_create(bench.journal, start, job)

@@ -53,3 +53,15 @@ class Reply:
     response_id: str = ""
     thinking: str = field(default="", repr=False)
     refusal: str = ""
+
+
+def told(value: Any) -> str:
+    """Text that a server gave, or nothing. Raises `TypeError` for what is neither.
+
+    A reply goes back as it came: a number in a text's place would be refused ever after.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} stands where text is due")
+    return value

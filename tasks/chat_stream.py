@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from deskwork.tasks.encoding import loads
 from deskwork.tasks.model_errors import BrokenStream, from_stream
-from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage
+from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage, told
 from deskwork.tasks.sse import Event
 
 _JOINED_TEXT = ("content", "reasoning_content", "reasoning", "refusal")
@@ -34,7 +35,7 @@ class ChatParser:
         if event.data.strip() == "[DONE]":
             return
         try:
-            chunk = json.loads(event.data)
+            chunk = loads(event.data)
         except ValueError:
             raise BrokenStream(f"The stream held no JSON: {event.data[:80]!r}.") from None
         if not isinstance(chunk, dict):
@@ -177,8 +178,8 @@ def _reply(data: dict[str, Any], choice: dict[str, Any], message: dict[str, Any]
     raw_finish = str(choice.get("finish_reason") or "stop")
     calls = tuple(
         ToolCall(
-            call.get("id") or "",
-            _name_of((call.get("function") or {}).get("name")),
+            told(call.get("id")),
+            told((call.get("function") or {}).get("name")),
             _text_of((call.get("function") or {}).get("arguments")),
         )
         for call in message.get("tool_calls") or []
@@ -190,10 +191,10 @@ def _reply(data: dict[str, Any], choice: dict[str, Any], message: dict[str, Any]
         finish=_finish(raw_finish, bool(calls), bool(message.get("refusal"))),
         raw_finish=raw_finish,
         usage=_usage(data.get("usage")),
-        model=data.get("model") or "",
-        response_id=data.get("id") or "",
-        thinking=message.get("reasoning_content") or message.get("reasoning") or "",
-        refusal=message.get("refusal") or "",
+        model=told(data.get("model")),
+        response_id=told(data.get("id")),
+        thinking=told(message.get("reasoning_content") or message.get("reasoning")),
+        refusal=told(message.get("refusal")),
     )
 
 
@@ -209,10 +210,6 @@ def _content_text(content: Any) -> str:
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
-
-
-def _name_of(name: Any) -> str:
-    return name if isinstance(name, str) else str(name or "")
 
 
 def _text_of(arguments: Any) -> str:

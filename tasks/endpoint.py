@@ -6,7 +6,6 @@ The transport can be given, so that tests and the built-in answerer need no netw
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, meter_of
+from deskwork.tasks.encoding import loads
 from deskwork.tasks.gate import Gate, gate_of
 from deskwork.tasks.model_errors import (
     BrokenStream,
@@ -192,7 +192,7 @@ class Endpoint:
 
     def _whole(self, data: bytes) -> Reply:
         try:
-            value: Any = json.loads(data)
+            value: Any = loads(data)
         except ValueError:
             # A web page where a reply was due is a wrong address: asking again won't help.
             kind = Rejected if b"<html" in data[:1000].lower() else BrokenStream

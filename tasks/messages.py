@@ -181,14 +181,15 @@ class MessagesCodec:
         """The reply in an assistant entry; an input that was no object comes back as text."""
         content = loads(wire)["content"]
         raw_finish = meta.get("raw_finish") or self.usual_finish[meta["finish"]]
-        raw = {
-            block.get("id"): block.get("input")
-            for block in meta.get("received", {}).values()
-            if block.get("type") == "tool_use" and not isinstance(block.get("input"), dict)
-        }
+        received = meta.get("received", {})
+        index = 0
         for block in content:
-            if block.get("type") == "tool_use" and block["id"] in raw:
-                block["input"] = raw[block["id"]]
+            while received.get(f"content.{index}", {}).get("type") == "text":
+                index += 1  # an empty text, which was left out
+            raw = received.get(f"content.{index}", {})
+            if raw.get("type") == "tool_use" and not isinstance(raw.get("input"), dict):
+                block["input"] = raw.get("input")
+            index += 1
         return reply_from({"content": content, "stop_reason": raw_finish})
 
 

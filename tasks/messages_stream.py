@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from deskwork.tasks.chat_stream import is_count
 from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.model_errors import BrokenStream, from_stream
-from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage
+from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage, told
 from deskwork.tasks.sse import Event
 
 _FINISH: dict[str, Finish] = {
@@ -39,7 +38,7 @@ class MessagesParser:
     def feed(self, event: Event) -> None:
         """Take one event."""
         try:
-            data = json.loads(event.data)
+            data = loads(event.data)
         except ValueError:
             raise BrokenStream(f"The stream held no JSON: {event.data[:80]!r}.") from None
         if not isinstance(data, dict):
@@ -49,7 +48,7 @@ class MessagesParser:
             raise from_stream(data.get("error"), "The endpoint", data.get("request_id"))
         try:
             self._take(kind, data)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise BrokenStream(f"The stream held a malformed {kind} event: {error!r}.") from None
 
     def result(self) -> Reply:
@@ -81,7 +80,8 @@ class MessagesParser:
             self._usage.update(message.get("usage") or {})
         elif kind == "content_block_start":
             block = dict(data["content_block"])
-            self._blocks[data["index"]] = block
+            # Blocks are put in order by it: what is no number must fail here.
+            self._blocks[int(data["index"])] = block
             self._open.add(data["index"])
             if block.get("type") == "tool_use":
                 self._inputs[data["index"]] = ""
@@ -123,23 +123,21 @@ def reply_from(data: Any) -> Reply:
 def _reply(data: dict[str, Any], content: list[dict[str, Any]]) -> Reply:
     stop = str(data.get("stop_reason") or "end_turn")
     calls = tuple(
-        ToolCall(block.get("id") or "", block.get("name") or "", _arguments(block.get("input")))
+        ToolCall(told(block.get("id")), told(block.get("name")), _arguments(block.get("input")))
         for block in content
         if block.get("type") == "tool_use"
     )
     details = data.get("stop_details") or {}
     return Reply(
         message={"content": content},
-        text="".join(str(b.get("text") or "") for b in content if b.get("type") == "text"),
+        text="".join(told(b.get("text")) for b in content if b.get("type") == "text"),
         calls=calls,
         finish=_FINISH.get(stop, "calls" if calls else "answer"),
         raw_finish=stop,
         usage=_usage(data.get("usage")),
-        model=data.get("model") or "",
-        response_id=data.get("id") or "",
-        thinking="".join(
-            str(b.get("thinking") or "") for b in content if b.get("type") == "thinking"
-        ),
+        model=told(data.get("model")),
+        response_id=told(data.get("id")),
+        thinking="".join(told(b.get("thinking")) for b in content if b.get("type") == "thinking"),
         refusal=str(details.get("explanation") or stop) if stop == "refusal" else "",
     )
 

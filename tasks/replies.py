@@ -63,3 +63,15 @@ class Reply:
         content = self.message.get("content")
         items = [*(content if isinstance(content, list) else ()), *self.message.get("output", ())]
         return any(item.get("type") in _THINKING_ITEMS for item in items)
+
+
+def told(value: Any) -> str:
+    """Text that a server gave, or nothing. Raises `TypeError` for what is neither.
+
+    A reply goes back as it came: a number in a text's place would be refused ever after.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} stands where text is due")
+    return value

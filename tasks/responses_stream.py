@@ -6,14 +6,13 @@ provisional. A response that failed, or ended in no final event, is no reply.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from deskwork.tasks.chat_stream import is_count
-from deskwork.tasks.encoding import dumps
+from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.model_errors import BrokenStream, from_stream
-from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage
+from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage, told
 from deskwork.tasks.sse import Event
 from deskwork.tools.errors import Stop, Transient
 
@@ -37,8 +36,8 @@ class ResponsesParser:
         if event.data.strip() == "[DONE]":
             return
         try:
-            data = json.loads(event.data)
-        except (ValueError, RecursionError):
+            data = loads(event.data)
+        except ValueError:
             raise BrokenStream(f"The stream held no JSON: {event.data[:80]!r}.") from None
         if not isinstance(data, dict):
             raise BrokenStream(f"The stream held {event.data[:80]!r} where an event was due.")
@@ -114,7 +113,7 @@ def _reply(data: dict[str, Any], output: list[dict[str, Any]]) -> Reply:
     if data.get("status") == "incomplete":
         raw = str((data.get("incomplete_details") or {}).get("reason") or "max_output_tokens")
     calls = tuple(
-        ToolCall(item.get("call_id") or "", item.get("name") or "", _text_of(item.get("arguments")))
+        ToolCall(told(item.get("call_id")), told(item.get("name")), _text_of(item.get("arguments")))
         for item in output
         if item.get("type") == "function_call"
     )
@@ -128,8 +127,8 @@ def _reply(data: dict[str, Any], output: list[dict[str, Any]]) -> Reply:
         finish=_finish(raw, bool(calls), bool(refusal)),
         raw_finish=raw,
         usage=_usage(data.get("usage")),
-        model=data.get("model") or "",
-        response_id=data.get("id") or "",
+        model=told(data.get("model")),
+        response_id=told(data.get("id")),
         thinking="".join(_thinking(item) for item in output if item.get("type") == "reasoning"),
         refusal=refusal,
     )
@@ -146,7 +145,7 @@ def _finish(raw: str, calls: bool, refusal: bool) -> Finish:
 def _joined(messages: list[dict[str, Any]], name: str) -> str:
     kind = "output_text" if name == "text" else name
     return "".join(
-        str(part.get(name) or "")
+        told(part.get(name))
         for message in messages
         for part in message.get("content") or []
         if part.get("type") == kind
@@ -156,7 +155,7 @@ def _joined(messages: list[dict[str, Any]], name: str) -> str:
 def _thinking(item: dict[str, Any]) -> str:
     """The summary, or the text itself, which open models give."""
     parts = item.get("summary") or item.get("content") or []
-    return "".join(str(part.get("text") or "") for part in parts)
+    return "".join(told(part.get("text")) for part in parts)
 
 
 def _text_of(arguments: Any) -> str:

@@ -6,6 +6,7 @@ The transport can be given, so that tests and the built-in answerer need no netw
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
@@ -183,9 +184,15 @@ class Endpoint:
 
     async def _stream(self, response: httpx.Response) -> Reply:
         decoder, parser = EventDecoder(), self.codec.parser()
-        async for chunk in response.aiter_bytes():
-            for event in decoder.feed(chunk):
-                parser.feed(event)
+        try:
+            async for chunk in response.aiter_bytes():
+                for event in decoder.feed(chunk):
+                    parser.feed(event)
+        except httpx.TransportError:
+            # A connection cut after the finish reason took nothing with it but the farewell.
+            with contextlib.suppress(BrokenStream):
+                return parser.result()
+            raise
         for event in decoder.close():
             parser.feed(event)
         return parser.result()

@@ -159,6 +159,8 @@ def _print_table(names: list[str], rows: list[list[str]]) -> None:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_cell(item)}" for name, item in value.items())
     if isinstance(value, float):
         return f"{value:,.4g}" if value < 100 else f"{value:,.0f}"
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -26,7 +26,7 @@ from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.starts import find_or_create, make_start, read_image
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
-from deskwork.tools.pictures import fit
+from deskwork.tools.pictures import fit_pages
 from deskwork.tools.selection import find_tools
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         if isinstance(request, AskRequest):
             find_tools(request.tools)
         for path in request.images:
-            fit(read_image(path), str(path))
+            fit_pages(read_image(path), str(path))
         if not going_on:
             settings.schedule.check_against(settings.profile, request.budget)
         if request.limits.max_cost and not settings.is_builtin:

@@ -72,7 +72,9 @@ class ChatCodec:
                 body.append(dumps({"type": "text", "text": part}))
             else:
                 opening = f'{{"type":"image_url","image_url":{{"url":"data:{part.media_type}'
-                body += [opening.encode() + b";base64,", BlobSegment(part.sha256), b'"}}']
+                # The default, said where it is known; other servers refuse words of it.
+                detail = b'","detail":"auto"}}' if self.profile.image_detail else b'"}}'
+                body += [opening.encode() + b";base64,", BlobSegment(part.sha256), detail]
         body.append(b"]}")
         return joined(body)
 

@@ -6,6 +6,7 @@ The transport can be given, so that tests and the built-in answerer need no netw
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -90,7 +91,7 @@ class Endpoint:
         `Unavailable` when the quick tries are used up, `Rejected` when the endpoint refuses.
         """
         size = sum(map(len, body))
-        check_size(self.codec.profile.name, size, self.url)
+        check_size(self.codec.profile.max_body, size, self.url)
         gate = gate_of(self.url)
         failed, loading, held_until = 0, 0.0, 0.0
         while True:
@@ -183,9 +184,15 @@ class Endpoint:
 
     async def _stream(self, response: httpx.Response) -> Reply:
         decoder, parser = EventDecoder(), self.codec.parser()
-        async for chunk in response.aiter_bytes():
-            for event in decoder.feed(chunk):
-                parser.feed(event)
+        try:
+            async for chunk in response.aiter_bytes():
+                for event in decoder.feed(chunk):
+                    parser.feed(event)
+        except httpx.TransportError:
+            # A connection cut after the finish reason took nothing with it but the farewell.
+            with contextlib.suppress(BrokenStream):
+                return parser.result()
+            raise
         for event in decoder.close():
             parser.feed(event)
         return parser.result()

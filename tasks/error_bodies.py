@@ -37,7 +37,7 @@ _LIMIT = (
 _USED = (
     r"(\d+) in the messages",
     r"\((\d+) of text input",
-    r"prompt contains (?:at least )?(\d+)",
+    r"[Pp]rompt contains (?:at least )?(\d+)",
     r"messages resulted in (\d+)",
     r"passed (?:at least )?(\d+) input",
     r"request has (\d+) input",

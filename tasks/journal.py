@@ -236,8 +236,15 @@ class Journal:
 
     def replies(self, job: str) -> list[tuple[int, dict[str, Any]]]:
         """(conversation, meta) of every reply that was paid for, kept or not."""
+        return self._placed(job, "assistant", "discarded")
+
+    def results(self, job: str) -> list[tuple[int, dict[str, Any]]]:
+        """(conversation, meta) of every tool result."""
+        return self._placed(job, "tool")
+
+    def _placed(self, job: str, *kinds: str) -> list[tuple[int, dict[str, Any]]]:
         query = sa.select(entries.c.conversation, entries.c.meta).where(
-            entries.c.job == job, entries.c.kind.in_(("assistant", "discarded"))
+            entries.c.job == job, entries.c.kind.in_(kinds)
         )
         with self.database.read() as connection:
             rows = connection.execute(query.order_by(entries.c.seq))

@@ -113,7 +113,6 @@ _SMALLER_HINT = (
     "Fork the job at an entry before its last pictures or long results "
     "(`deskwork fork JOB --at N`), and give fewer or smaller ones."
 )
-_MOST_BYTES = {"anthropic": 32 * 1024 * 1024, "moonshot": 100 * 1024 * 1024}
 _STREAM_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}
 
 
@@ -176,9 +175,8 @@ def _for_good(status: int, said: Said, where: str) -> Stop | None:
     return None
 
 
-def check_size(profile: str, size: int, where: str) -> None:
-    """Raise `BodyTooLarge` for a request of ``size`` bytes that this kind of server never takes."""
-    most = _MOST_BYTES.get(profile)
+def check_size(most: int | None, size: int, where: str) -> None:
+    """Raise `BodyTooLarge` for a request of ``size`` bytes where the server takes ``most``."""
     if most is not None and size > most:
         raise BodyTooLarge(
             f"The request has {size:,} bytes and {where} takes {most:,}; it was not sent.",

@@ -6,13 +6,13 @@ import asyncio
 import time
 from typing import Any
 
-from deskwork.tasks import faults
+from deskwork.tasks import faults, telemetry
 from deskwork.tasks.cache_watch import watch
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import dumps
 from deskwork.tasks.endpoint import NotReachable
 from deskwork.tasks.entries import Draft
-from deskwork.tasks.model_errors import Unavailable
+from deskwork.tasks.model_errors import BrokenStream, Unavailable
 from deskwork.tasks.progress import tell
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.session import Session, user_draft
@@ -36,9 +36,26 @@ async def ask(session: Session, conversation: Conversation) -> None:
     await _wait_until_allowed(session)
     body = conversation.request()
     began = time.monotonic()
+    lost = 0
     faults.point("before-request")
+    opening = conversation.opening
     try:
-        reply = await session.endpoint.ask(body, lambda e, wait: _trouble(session, e, wait))
+        with telemetry.model_call(
+            session.endpoint.codec.profile,
+            opening.model,
+            opening.tier,
+            f"{session.job}/{conversation.number}",
+            conversation.max_output,
+        ) as call:
+
+            def trouble(error: Unavailable, wait: float) -> None:
+                nonlocal lost
+                lost += isinstance(error, BrokenStream)
+                call.failed_attempt(error, wait)
+                _trouble(session, error, wait)
+
+            reply = await session.endpoint.ask(body, trouble)
+            call.answered(reply)
     except Unavailable as error:
         if isinstance(error, NotReachable) and not session.history.spend.steps:
             # Nothing ever answered there: most likely a wrong address, so don't wait long.
@@ -46,12 +63,12 @@ async def ask(session: Session, conversation: Conversation) -> None:
         await _postpone(session, error)
         raise
     faults.point("after-reply")
-    await _record(session, conversation, reply, time.monotonic() - began)
+    await _record(session, conversation, reply, time.monotonic() - began, lost)
     faults.point("reply-recorded")
 
 
 async def _record(
-    session: Session, conversation: Conversation, reply: Reply, seconds: float
+    session: Session, conversation: Conversation, reply: Reply, seconds: float, lost: int
 ) -> None:
     usage = reply.usage.as_json() if reply.usage else None
     meta: dict[str, Any] = {
@@ -62,6 +79,9 @@ async def _record(
         meta["raw_finish"] = reply.raw_finish
     if usage is not None:
         meta["usage"] = usage
+    if lost:
+        # Attempts whose reply broke off: they were paid for, and nobody says how much.
+        meta["lost"] = lost
     price = session.settings.prices.get(session.settings.model)
     if price and usage is not None:
         meta["cost"] = cost_of(price, usage)
@@ -95,6 +115,8 @@ def _drafts(conversation: Conversation, reply: Reply, meta: dict[str, Any]) -> l
             meta["max_output"] = conversation.max_output
         if reply.refusal:
             meta["refusal"] = reply.refusal
+        if reply.calls:
+            meta["not_run"] = [call.name for call in reply.calls]
         return [Draft("discarded", meta, (dumps(reply.message),), number)]
     empty = reply.finish == "answer" and not reply.text.strip()
     encoded = conversation.codec.assistant(reply, conversation.fresh_id)

@@ -66,7 +66,8 @@ def descendants(journal: Journal, job: str) -> list[str]:
 def usage_of(journal: Journal, jobs: list[str]) -> dict[str, Any]:
     """Model calls, tokens, cost and seconds of these jobs together.
 
-    ``unknown`` counts the replies whose server did not say what they used.
+    ``unknown`` counts the replies whose server did not say what they used, and the attempts
+    whose reply broke off.
     """
     total: dict[str, Any] = {"calls": 0, "input": 0, "output": 0}
     for job in jobs:
@@ -80,8 +81,8 @@ def add_usage(total: dict[str, Any], meta: dict[str, Any]) -> None:
     """Add one reply's entry to a total."""
     total["calls"] += 1
     usage = meta.get("usage")
-    if usage is None:
-        total["unknown"] = total.get("unknown", 0) + 1
+    if unknown := (usage is None) + meta.get("lost", 0):
+        total["unknown"] = total.get("unknown", 0) + unknown
     for name, value in (usage or {}).items():
         total[name] = total.get(name, 0) + value
     total["seconds"] = round(total.get("seconds", 0.0) + meta.get("seconds", 0.0), 3)

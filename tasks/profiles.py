@@ -50,6 +50,7 @@ class Profile:
     id_form: str = ""
     output_field: str = "max_tokens"
     max_output: int | None = None
+    image_detail: bool = False
     cache_marks: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()

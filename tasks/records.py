@@ -9,8 +9,9 @@ from deskwork.tasks.encoding import loads
 from deskwork.tasks.entries import FIRST_PARENT, BlobSegment, Draft, Entry
 from deskwork.tasks.history import History
 from deskwork.tasks.journal import Journal
-from deskwork.tasks.outcomes import add_usage, descendants, outcome, usage_of
+from deskwork.tasks.outcomes import descendants, outcome, usage_of
 from deskwork.tasks.starts import first_entry
+from deskwork.tasks.usage import usage_rows
 from deskwork.tools.errors import WrongUse
 
 __all__ = ["decide", "descendants", "job_record", "job_rows", "summary", "usage_rows"]
@@ -122,58 +123,6 @@ def _text(message: Any) -> str:
 def _shorten(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 110 else text[:107] + "..."
-
-
-def usage_rows(journal: Journal, by: str) -> list[dict[str, Any]]:
-    """Usage of all jobs, by ``job``, ``model``, ``budget``, ``tool``, ``prompt`` or ``toolset``.
-
-    The last two are versions: of what the model was told, and of the tools it was given.
-    """
-    totals: dict[str, dict[str, Any]] = {}
-    for job in journal.jobs():
-        if by == "tool":
-            _add_tools(totals, journal.metas(job.id, "tool"))
-            continue
-        conversations = journal.conversations(job.id)
-        for number, meta in journal.replies(job.id):
-            opened = conversations.get(number, {})
-            name = _named(by, job.id, opened)
-            row = totals.setdefault(str(name), {"calls": 0, "input": 0, "output": 0})
-            add_usage(row, meta)
-    return [{by: name, **row} for name, row in totals.items()]
-
-
-def _named(by: str, job: str, opened: dict[str, Any]) -> str:
-    """The row that a reply of a conversation belongs to."""
-    if by == "job":
-        return job
-    if by == "budget":
-        tier, sent = opened.get("tier"), opened.get("effective")
-        return f"{tier}" if sent is None else f"{tier}, sent as {sent or 'none'}"
-    if by == "prompt":
-        # Every repair, and every investigation, has the same prompt.
-        label = str(opened.get("label", "")).rstrip(" 0123456789")
-        return f"{label} {opened.get('prompt', '')}".strip()
-    if by == "toolset":
-        return str(opened.get("tools", "none"))
-    return str(opened.get("model"))
-
-
-def _add_tools(
-    totals: dict[str, dict[str, Any]], results: list[tuple[int, str, dict[str, Any]]]
-) -> None:
-    """Count calls, successes and each kind of failure by tool."""
-    for _, _, meta in results:
-        if "copied" in meta:
-            continue
-        row = totals.setdefault(meta["name"], {"calls": 0, "ok": 0, "seconds": 0.0})
-        outcome = meta.get("outcome", "ok")
-        fine = outcome in ("ok", "decided")
-        row["calls"] += 1
-        row["ok"] += fine
-        row["seconds"] = round(row["seconds"] + meta["seconds"], 3)
-        if not fine:
-            row[outcome] = row.get(outcome, 0) + 1
 
 
 def decide(journal: Journal, blobs: Blobs, job: str, result: str | None) -> list[str]:

@@ -24,7 +24,7 @@ from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.settings import Settings
 from deskwork.tasks.writer import Writer
-from deskwork.tools.pictures import fit
+from deskwork.tools.pictures import fit_pages
 from deskwork.tools.tool import Desk, Tool
 
 
@@ -73,7 +73,8 @@ class Session:
         codec = self.endpoint.codec
         tools = sorted(start.tools, key=lambda tool: tool.name)
         parts: list[str | ImageRef] = [clean(start.text)]
-        parts += [await asyncio.to_thread(self.picture, image) for image in start.images]
+        for number, image in enumerate(start.images, 1):
+            parts += await asyncio.to_thread(self.pictures, image, f"Picture {number}")
         encoded = codec.tools(tools)
         meta = opening_meta(label, self.settings, start.tier)
         meta["prompt"] = version_of(start.system)
@@ -137,10 +138,17 @@ class Session:
         """Record a note: a result of the flow's own work, kept for the resume."""
         await self.append([Draft("note", {"note": name, **data})])
 
-    def picture(self, data: bytes) -> ImageRef:
-        """A picture fitted to what servers take, encoded once and stored."""
-        picture = fit(data)
-        return ImageRef(self.blobs.put(picture.data), picture.media_type)
+    def pictures(self, data: bytes, name: str) -> list[ImageRef | str]:
+        """A file's pictures fitted to what servers take, encoded once and stored.
+
+        Several for a TIFF of several pages; a text at the end says what was left out. Raises
+        `BadFile`.
+        """
+        pages = fit_pages(data, name)
+        found: list[ImageRef | str] = [
+            ImageRef(self.blobs.put(picture.data), picture.media_type) for picture in pages.pictures
+        ]
+        return [*found, f"[{pages.note}]"] if pages.note else found
 
 
 def opening_meta(label: str, settings: Settings, tier: Tier) -> dict[str, Any]:

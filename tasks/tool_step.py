@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from deskwork.tasks import faults
+from deskwork.tasks import faults, telemetry
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import clean, loads
 from deskwork.tasks.entries import Draft
@@ -20,7 +20,7 @@ from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import ToolCall
 from deskwork.tasks.session import Session
 from deskwork.tasks.states import WaitingForPerson
-from deskwork.tools.errors import DeskworkError, Stop, ToolError
+from deskwork.tools.errors import BadFile, DeskworkError, Stop, ToolError
 from deskwork.tools.tool import Tool, ToolResult, WrongArguments
 
 HEAD_CHARACTERS = 40_000
@@ -38,7 +38,9 @@ async def run_call(
         async with session.appending:
             await asyncio.to_thread(session.writer.start_call, turn, place)
     began = time.monotonic()
-    result, outcome = await _result(session, tool, call, decision)
+    with telemetry.tool_call(call.name, call.id, call.arguments) as span:
+        result, outcome = await _result(session, tool, call, decision)
+        span.ended(outcome, result.text)
     meta: dict[str, Any] = {
         "name": call.name,
         "place": place,
@@ -81,6 +83,9 @@ async def _result(
         result = await tool.run(arguments, session.desk)
     except WrongArguments as error:
         return ToolResult(text=str(error), is_error=True), "schema_error"
+    except TimeoutError as error:
+        text = f"{call.name} ran out of time: {error or 'no further word'}"
+        return ToolResult(text=text, is_error=True), "timeout"
     except ToolError as error:
         return ToolResult(text=str(error), is_error=True), "error"
     except Stop:
@@ -108,7 +113,8 @@ def _draft(
     result: ToolResult,
     meta: dict[str, Any],
 ) -> Draft:
-    text = clean(result.text)
+    images, notes = _fitted(session, call.name, result.images)
+    text = clean("\n\n".join([result.text, *notes]))
     if result.is_error and not text.startswith("Error:"):
         text = f"Error: {text}"
     if len(text) > HEAD_CHARACTERS:
@@ -119,11 +125,26 @@ def _draft(
             f"the first {HEAD_CHARACTERS:,}. read_result with result {stored!r} and "
             f"offset {HEAD_CHARACTERS} reads on.]"
         )
-    images = [session.picture(image) for image in result.images]
     if images:
         meta["images"] = [[image.sha256, image.media_type] for image in images]
     body = conversation.codec.result(call.id, text, images, is_error=result.is_error)
     return Draft("tool", meta, body, conversation.number)
+
+
+def _fitted(
+    session: Session, name: str, pictures: Sequence[bytes]
+) -> tuple[list[ImageRef], list[str]]:
+    """A result's pictures, stored, and what the model is told of those that are left out."""
+    images: list[ImageRef] = []
+    notes: list[str] = []
+    for number, picture in enumerate(pictures, 1):
+        try:
+            parts = session.pictures(picture, f"Picture {number} of {name}")
+        except BadFile as error:
+            parts = [f"[{error} It is left out.]"]
+        images += [part for part in parts if isinstance(part, ImageRef)]
+        notes += [part for part in parts if isinstance(part, str)]
+    return images, notes
 
 
 async def _record(session: Session, conversation: Conversation, place: int, draft: Draft) -> None:

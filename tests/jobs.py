@@ -13,7 +13,7 @@ import httpx
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import LocalModel
-from deskwork.tasks.profiles import Profile, find_profile
+from deskwork.tasks.profiles import Profile, Tier, find_profile
 from deskwork.tasks.session import Brief, Session
 from deskwork.tasks.settings import ModelLimits, Settings
 from deskwork.tasks.starts import Start, find_or_create
@@ -97,13 +97,14 @@ async def answer(
     *,
     limits: Limits | None = None,
     images: tuple[bytes, ...] = (),
+    tier: Tier = "high",
 ) -> str:
     """Lead the session's conversation to its end, with plain steps."""
     tools = tuple(session.tools.values())
     return await run_conversation(
         session,
         "ask",
-        lambda: Brief("You are tested.", text, tools, "high", images),
+        lambda: Brief("You are tested.", text, tools, tier, images),
         [Budget(limits or Limits(), [session])],
         steps=PLAIN,
     )

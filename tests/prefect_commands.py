@@ -97,6 +97,15 @@ def run(home: Path, folder: str) -> Any:
     return asyncio.run(call())
 
 
+def asks(home: Path, url: str, count: str) -> Any:
+    """A flow that asks an endpoint under its limits."""
+    os.environ.update(client_settings(ensure_server(home, say=say)))
+
+    from tests.prefect_flows import asks_flow
+
+    return asyncio.run(asks_flow(url, int(count)))
+
+
 if __name__ == "__main__":
     command, home, *rest = sys.argv[1:]
     print(json.dumps(globals()[command](Path(home), *rest), default=str))

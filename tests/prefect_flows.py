@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from pathlib import Path
 
 from prefect import flow, task
 from pydantic import BaseModel, Field
+
+from deskwork.tasks.allowance import Allowance
+from deskwork.tasks.endpoint import Endpoint
+from deskwork.tasks.profiles import find_profile
+from deskwork.tasks.protocol import open_codec
 
 
 class Request(BaseModel):
@@ -49,3 +55,13 @@ def count_flow(request: Request) -> int:
 async def plain_flow(request: Request) -> str:
     """Return the folder's name."""
     return request.folder.name
+
+
+@flow(name="asks")
+async def asks_flow(url: str, count: int) -> int:
+    """Ask an endpoint so many times at once, two calls of this machine at a time."""
+    codec = open_codec(find_profile("gateway", None, None))
+    endpoint = Endpoint(url, codec, allowance=Allowance(2, 6000, 600_000))
+    replies = await asyncio.gather(*[endpoint.ask([b"{}"]) for _ in range(count)])
+    await endpoint.close()
+    return len([reply for reply in replies if reply.text == "hi"])

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from deskwork.tasks import forks, records
 from deskwork.tasks.settings import load_settings
+from deskwork.tasks.starts import moved_settings
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import WrongUse
 
@@ -74,10 +75,15 @@ def show(job: str, as_json: bool) -> None:
 @click.argument("job")
 @click.option("--at", type=click.IntRange(1), required=True, help="Keep the first N entries.")
 @click.option("--job", "new_id", help="The new job's id.")
-def fork(job: str, at: int, new_id: str | None) -> None:
+@click.option("--model", help="Let this model go on, at the endpoint and profile now set.")
+def fork(job: str, at: int, new_id: str | None, model: str | None) -> None:
     """Make a new job from the first N entries of JOB, and print its id."""
     with _bench() as bench:
-        name = forks.fork(bench.journal, bench.blobs, job, at, new_id)
+        settings = None
+        if model:
+            bench.settings = bench.settings.elsewhere(model)
+            settings = moved_settings(bench.recorded_settings())
+        name = forks.fork(bench.journal, bench.blobs, job, at, new_id, settings)
     click.echo(name)
     click.echo(f"Go on with `deskwork resume {name}`.", err=True)
 

@@ -19,9 +19,10 @@ from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.settings import BUILTIN_MODEL, load_settings
-from deskwork.tasks.starts import first_entry
+from deskwork.tasks.starts import first_entry, move
 from deskwork.tasks.states import EXIT_CODES
 from deskwork.tasks.workbench import Workbench
+from deskwork.tools.errors import WrongUse
 
 BUILTIN_NOTICE = (
     "No endpoint is set, so no language model is used: the built-in answerer quotes passages "
@@ -87,19 +88,35 @@ def research(question: str, out: Path | None, **options: Any) -> int:
 
 @click.command()
 @click.argument("job")
+@click.option("--model", help="Go on with this model, at the endpoint and profile now set.")
 @_limits
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def resume(job: str, as_json: bool, **options: Any) -> int:
-    """Go on with JOB where it stopped; only its limits may change."""
-    bench = Workbench(load_settings())
+def resume(job: str, model: str | None, as_json: bool, **options: Any) -> int:
+    """Go on with JOB where it stopped; its limits may change, and with --model who thinks."""
+    settings = load_settings()
+    bench = Workbench(settings.elsewhere(model) if model else settings)
     try:
         found = bench.journal.job(job)
         if found.parent:
             complain(f"Job {job} is part of {found.parent}; that is resumed instead.")
-            return _resume(bench, found.parent, options, as_json)
+            job = found.parent
+        if model:
+            _move(bench, job)
         return _resume(bench, job, options, as_json)
     finally:
         bench.journal.database.close()
+
+
+def _move(bench: Workbench, job: str) -> None:
+    if bench.journal.job(job).state in FINISHED:
+        raise WrongUse(
+            f"Job {job} has come to its end.",
+            f"`deskwork fork {job} --at N --model M` goes on from its first N entries.",
+        )
+    budget = first_entry(bench.journal, job)["settings"]["budget"]
+    bench.settings.schedule.check_against(bench.settings.profile, budget)
+    if not move(bench.journal, job, bench.recorded_settings()):
+        complain(f"Job {job} runs with {bench.settings.model} already.")
 
 
 def _resume(bench: Workbench, job: str, options: dict[str, Any], as_json: bool) -> int:

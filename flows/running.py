@@ -14,6 +14,7 @@ import httpx
 from deskwork.flows.stopping import take_signals
 from deskwork.tasks import faults
 from deskwork.tasks.deployments import lighten_events
+from deskwork.tasks.discovery import discover
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Job
 from deskwork.tasks.leftovers import Leftovers
@@ -23,7 +24,7 @@ from deskwork.tasks.progress import tell
 from deskwork.tasks.requests import JobRequest
 from deskwork.tasks.schedule import read_schedule
 from deskwork.tasks.session import Session
-from deskwork.tasks.settings import Settings, limited, load_settings
+from deskwork.tasks.settings import ModelLimits, Settings, limited, load_settings
 from deskwork.tasks.starts import Start, find_or_create, first_entry, going_on, make_start
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tasks.workbench import JobDesk, Workbench
@@ -79,7 +80,7 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
     if recorded is None:
         return settings
     own = dict(settings.own_profiles)
-    if "own_profile" in recorded:
+    if recorded.get("own_profile"):
         own[recorded["profile"]] = recorded["own_profile"]
     profile = find_profile(
         recorded["profile"], recorded["protocol"], None, model=recorded["model"], own=own
@@ -172,6 +173,8 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
             "Mend them or give others.",
         )
     session = await asyncio.to_thread(Session, writer, bench.blobs, bench.settings, bench.endpoint)
+    if not bench.is_local:
+        bench.settings = session.settings = await _with_limits(session)
     session.desk = JobDesk(collection, session.history.evidence, bench.blobs)
     if more := going_on(session.history, start):
         steps = session.history.spend.steps
@@ -180,6 +183,27 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
         )
         await session.append(more)
     return Run(bench, session, collection, recorded)
+
+
+async def _with_limits(session: Session) -> Settings:
+    """The settings with what the endpoint says of its model, asked once a job and recorded."""
+    settings = session.settings
+    note = session.history.notes.get("model", {})
+    if note.get("model") == settings.model:
+        said = ModelLimits(**note["limits"])
+    else:
+        said = await discover(session.endpoint, settings.model)
+        if said.given():
+            await session.note("model", model=settings.model, limits=said.given())
+    own = settings.models.get(settings.model, ModelLimits())
+    known = ModelLimits(**{**said.given(), **own.given()})
+    if not known.given():
+        return settings
+    return replace(
+        settings,
+        profile=limited(settings.profile, known),
+        models={**settings.models, settings.model: known},
+    )
 
 
 def _leave(writer: Writer, run: Run | None, state: str, reason: str) -> None:

@@ -103,6 +103,14 @@ class ChatCodec:
         thinking = message[source] if source else None
         if not thinking and self.profile.reasoning_required and message.get("tool_calls"):
             thinking = self.profile.reasoning_placeholder
+        if source and thinking and self.profile.reasoning_in_content:
+            said = [{"type": "text", "text": text}] if (text := message.get("content")) else []
+            wire["content"] = [
+                {"type": "thinking", "thinking": [{"type": "text", "text": thinking}]},
+                *said,
+            ]
+            received["thinking_under"] = source
+            return
         if source and (source not in self.profile.reasoning_fields):
             received["thinking_under"] = source
             if not self.profile.reasoning_fields:
@@ -212,7 +220,7 @@ class ChatCodec:
             return reply.message, {}
         message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
         lost: dict[str, int] = {}
-        if reply.thinking and self.profile.reasoning_fields:
+        if reply.thinking and self.profile.reads_thinking:
             message[_THINKING[0]] = reply.thinking
         elif reply.thinks:
             lost["thinking"] = 1

@@ -193,7 +193,8 @@ def _reply(data: dict[str, Any], choice: dict[str, Any], message: dict[str, Any]
         usage=_usage(data.get("usage")),
         model=told(data.get("model")),
         response_id=told(data.get("id")),
-        thinking=told(message.get("reasoning_content") or message.get("reasoning")),
+        thinking=told(message.get("reasoning_content") or message.get("reasoning"))
+        or _content_thinking(message.get("content")),
         refusal=told(message.get("refusal")),
     )
 
@@ -210,6 +211,12 @@ def _content_text(content: Any) -> str:
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
+
+
+def _content_thinking(content: Any) -> str:
+    """Thinking that stands in the content's parts, as Mistral takes it back."""
+    parts = content if isinstance(content, list) else []
+    return "".join(_content_text(part.get("thinking")) for part in parts if isinstance(part, dict))
 
 
 def _text_of(arguments: Any) -> str:

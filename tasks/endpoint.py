@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
@@ -118,6 +118,18 @@ class Endpoint:
                     on_trouble(error, wait)
                 held_until = gate.held_until
                 await self._sleep(max(wait, min(gate.held_for, self.retries.quick_bound)))
+
+    async def look(self, path: str, *, from_root: bool = False) -> dict[str, Any]:
+        """What the server answers to a GET, as an object; empty where it answers anything else.
+
+        ``path`` stands under the endpoint's address, or under its host alone.
+        """
+        base = urlunsplit((*urlsplit(self.url)[:2], "", "", "")) if from_root else self.url
+        with contextlib.suppress(httpx.HTTPError, httpx.InvalidURL, ValueError):
+            found = await self._client.get(base + path, headers=self._headers, timeout=10.0)
+            value = found.json() if found.status_code == 200 else {}
+            return value if isinstance(value, dict) else {}
+        return {}
 
     async def _until_free(
         self,

@@ -88,8 +88,24 @@ async def _record(
     before = conversation.usage
     await session.append(_drafts(conversation, reply, meta), reply=_as_kept(conversation, reply))
     await watch(session, conversation, before)
+    await _note_loss(session, conversation, reply)
     if reply.finish == "refused":
         raise refusal(session, reply.refusal or reply.raw_finish)
+
+
+async def _note_loss(session: Session, conversation: Conversation, reply: Reply) -> None:
+    """Record once a conversation that its server takes no thinking back."""
+    profile, name = conversation.codec.profile, f"thinking lost {conversation.number}"
+    if profile.protocol != "chat" or profile.reads_thinking or not reply.thinking:
+        return
+    if name not in session.history.notes:
+        await session.note(name, profile=profile.name, why="the server refuses the field")
+        tell(
+            "trouble",
+            session.job,
+            f"Servers of the profile {profile.name} refuse earlier thinking, so it is kept in the "
+            "journal and not sent back.",
+        )
 
 
 def refusal(session: Session, why: str) -> ModelRefused:

@@ -43,6 +43,7 @@ class Profile:
     provider: str = ""
     budget: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     reasoning_fields: tuple[str, ...] = ()
+    reasoning_in_content: bool = False
     reasoning_required: bool = False
     reasoning_placeholder: str = ""
     omit_empty_content: bool = False
@@ -60,6 +61,11 @@ class Profile:
     refuses_blocks: tuple[str, ...] = ()
     foreign_call: Mapping[str, Any] = field(default_factory=dict)
     own: Table | None = field(default=None, compare=False)
+
+    @property
+    def reads_thinking(self) -> bool:
+        """True when a server of the chat protocol takes thinking back as text."""
+        return bool(self.reasoning_fields) or self.reasoning_in_content
 
     def effective(self, tier: Tier, *, nearest: bool = False) -> str:
         """The name of the budget that a tier is sent as: itself, or the nearest where allowed.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +25,11 @@ from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.settings import Settings
 from deskwork.tasks.writer import Writer
+from deskwork.tools.errors import WrongUse
 from deskwork.tools.pictures import fit_pages
 from deskwork.tools.tool import Desk, Tool
+
+_CLOCK = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d?\d:\d\d:\d\d\b")
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Session:
         for number, image in enumerate(start.images, 1):
             parts += await asyncio.to_thread(self.pictures, image, f"Picture {number}")
         encoded = codec.tools(tools)
+        check_stable(start.system)
         meta = opening_meta(label, self.settings, start.tier)
         meta["prompt"] = version_of(start.system)
         if encoded:
@@ -170,8 +175,18 @@ def opening_meta(label: str, settings: Settings, tier: Tier) -> dict[str, Any]:
     if profile.own is not None:
         meta["own_profile"] = dict(profile.own)
     if known := settings.models.get(settings.model):
-        meta["model_limits"] = {name: value for name, value in vars(known).items() if value}
+        meta["model_limits"] = known.given()
     return meta
+
+
+def check_stable(system: str) -> None:
+    """Raise `WrongUse` for a system text that holds a clock: no request would hit the cache."""
+    if found := _CLOCK.search(system):
+        raise WrongUse(
+            f"The system text holds the time {found.group()!r}, so no two jobs share a cached "
+            "prefix.",
+            "Put the time into the question, or into a tool's result.",
+        )
 
 
 def version_of(text: str) -> str:

@@ -58,6 +58,11 @@ class ModelLimits:
 
     context_window: int | None = None
     max_output: int | None = None
+    budget: Mapping[str, dict[str, Any]] | None = None
+
+    def given(self) -> dict[str, Any]:
+        """What is known, by the profile's own names."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,16 @@ class Settings:
         named = self.allowances.get(address.netloc)
         return named or self.allowances.get(address.hostname or "", NO_LIMIT)
 
+    def elsewhere(self, model: str) -> Settings:
+        """These settings for a job that moves to another model. Raises `WrongUse` without one."""
+        if self.is_builtin:
+            raise WrongUse(
+                "No endpoint is set, so there is no other model to move to.",
+                "Set DESKWORK_MODEL_URL, and DESKWORK_PROFILE or DESKWORK_PROTOCOL for another "
+                "kind of server.",
+            )
+        return self.with_model(model)
+
     def with_model(self, model: str | None) -> Settings:
         """The same settings with another model name, and the profile as that model wants it."""
         if not model or model == self.model:
@@ -104,8 +119,7 @@ def limited(profile: Profile, known: ModelLimits | None) -> Profile:
     """A profile with the limits that a person set for the model."""
     if known is None:
         return profile
-    given = {name: value for name, value in vars(known).items() if value is not None}
-    return replace(profile, **given)
+    return replace(profile, **known.given())
 
 
 def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:

@@ -152,15 +152,19 @@ def first_entry(journal: Journal, job: str) -> dict[str, Any]:
     return start
 
 
+def moved_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """What changes when a job goes on elsewhere; the rest stays as it began."""
+    names = ("model", "protocol", "profile", "own_profile", "model_url")
+    return {name: settings.get(name) for name in names}
+
+
 def move(journal: Journal, job: str, settings: dict[str, Any]) -> bool:
     """Record that a job goes on with another model, profile or protocol; False for the same.
 
     Raises `JobHeld` while it runs. ``settings`` are as `Workbench.recorded_settings` gives them.
     """
-    before = first_entry(journal, job)["settings"]
-    names = ("model", "protocol", "profile", "own_profile", "model_url")
-    after = {name: settings[name] for name in names if name in settings}
-    if all(before.get(name) == after.get(name) for name in names[:3]):
+    before, after = first_entry(journal, job)["settings"], moved_settings(settings)
+    if all(before.get(name) == after.get(name) for name in ("model", "protocol", "profile")):
         return False
     state = journal.job(job)
     writer = journal.acquire(job)

@@ -60,6 +60,11 @@ class Workbench:
             allowance=settings.allowance,
         )
 
+    @property
+    def is_local(self) -> bool:
+        """True when the model lives in this process, with nothing to be asked about."""
+        return self.settings.is_builtin or self._transport is not None
+
     def collect(self, paths: Sequence[Path], job: str) -> Collection:
         """The documents under these paths; what is new to the library is read, with progress."""
 

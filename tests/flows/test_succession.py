@@ -121,7 +121,7 @@ async def test_a_job_moves_to_any_other_kind_of_server(
         assert all(len(call_id) == 9 for call_id in ids)
     if after == "gemini":
         assert text.count("skip_thought_signature_validator") == 4
-    reads = bool(profile.reasoning_fields)
+    reads = profile.protocol == "chat" and profile.reads_thinking
     assert ("I should look." in text) is reads
     assert opening.get("lost") == (None if reads else {"thinking": 1})
     first_prefix, later = second.bodies

@@ -7,6 +7,7 @@ import json
 
 import click
 
+from deskwork.flows.display import busy
 from deskwork.flows.doctor import examine
 from deskwork.flows.launching import all_flows
 from deskwork.tasks import machine
@@ -51,7 +52,8 @@ def status(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def doctor(as_json: bool) -> int:
     """Check the endpoint, storage and Prefect, and say what to mend."""
-    checks = asyncio.run(examine())
+    with busy("asking the endpoint", quiet=as_json):
+        checks = asyncio.run(examine())
     if as_json:
         click.echo(json.dumps([vars(check) for check in checks], ensure_ascii=False))
     else:

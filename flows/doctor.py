@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
 
+from deskwork.flows.probes import Check, Probes
+from deskwork.tasks.discovery import discover
 from deskwork.tasks.prefect_server import server_status
-from deskwork.tasks.protocol import Opening
 from deskwork.tasks.retries import RetryPolicy
 from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError
-from deskwork.tools.tool import ToolResult, tool
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at. ``mend`` is what to do, where something is wrong."""
-
-    name: str
-    ok: bool
-    found: str
-    mend: str = ""
-
-
-@tool(repeatable=True)
-def report_number(number: int) -> ToolResult:
-    """Report a number."""
-    return ToolResult(text=str(number))
 
 
 async def examine() -> list[Check]:
@@ -44,7 +27,7 @@ async def examine() -> list[Check]:
         return [*checks, Check("journal", False, error.message, error.hint)]
     try:
         checks += await asyncio.to_thread(_storage, bench)
-        checks.append(await _model(bench))
+        checks += await _model(bench)
     finally:
         await bench.close()
     checks.append(await asyncio.to_thread(_prefect, settings))
@@ -62,34 +45,23 @@ def _storage(bench: Workbench) -> list[Check]:
     return [*checks, Check("blobs", True, "written and read back")]
 
 
-async def _model(bench: Workbench) -> Check:
-    settings = bench.settings
-    if settings.is_builtin:
-        return Check(
-            "model",
-            True,
-            "no endpoint is set, so the built-in answerer quotes from files; no language model",
-            "Set DESKWORK_MODEL_URL and DESKWORK_MODEL for a real one.",
-        )
-    codec = bench.endpoint.codec
+async def _model(bench: Workbench) -> list[Check]:
+    if bench.settings.is_builtin:
+        return [
+            Check(
+                "model",
+                True,
+                "no endpoint is set, so the built-in answerer quotes from files; no language model",
+                "Set DESKWORK_MODEL_URL and DESKWORK_MODEL for a real one.",
+            )
+        ]
     bench.endpoint.retries = RetryPolicy(quick_tries=1)
-    opening = Opening(
-        settings.model,
-        "low",
-        codec.tools([report_number]),
-        codec.system("You are being tested. Call the tool with the number 7."),
-        settings.profile.effective("low", nearest=True),
-    )
-    text = b"".join(p for p in codec.user(["Report the number 7."]) if isinstance(p, bytes))
-    body = codec.head(opening) + codec.glue(None, "user") + text + codec.tail(opening, "user", None)
-    try:
-        reply = await bench.endpoint.ask([body])
-    except DeskworkError as error:
-        return Check("model", False, error.message, error.hint or "Try again later.")
-    said = "calls tools" if reply.calls else "answered without calling the tool it was asked to"
-    thinking = "thinks" if reply.thinking else "shows no thinking"
-    found = f"{settings.model} at {settings.model_url} ({settings.profile.name}) {said}, {thinking}"
-    return Check("model", True, found)
+    known = await discover(bench.endpoint, bench.settings.model)
+    window = bench.settings.profile.context_window or known.context_window
+    said = f"{window:,} tokens" if window else "not known; the endpoint doesn't say"
+    mend = "" if window else f'Set context_window under [models."{bench.settings.model}"].'
+    checks = await Probes(bench.endpoint, bench.settings, bench.blobs).all()
+    return [*checks, Check("window", True, said, mend)]
 
 
 def _prefect(settings: Settings) -> Check:

@@ -68,6 +68,8 @@ class Endpoint:
         self._key = key
         self._headers = {"content-type": "application/json", **codec.headers(key)}
         self._sleep = sleep
+        self.streams: bool | None = None
+        """Whether the last reply came in pieces; None before the first."""
         self._client = httpx.AsyncClient(
             transport=transport,
             # Loading the certificates takes as long as several steps; plain http needs none.
@@ -175,7 +177,8 @@ class Endpoint:
             ) as response:
                 if response.status_code != 200:
                     raise self._refusal(response, await response.aread())
-                if "event-stream" in response.headers.get("content-type", ""):
+                self.streams = "event-stream" in response.headers.get("content-type", "")
+                if self.streams:
                     gate.answers()
                     return await self._stream(response)
                 return self._whole(await response.aread())

@@ -68,6 +68,8 @@ _OVERFLOW = (
     "exceed_context_size_error",
     "exceeds the available context size",
 )
+# llama.cpp answers 500 to a picture that its model can't see: it would do so again.
+_SEES_NOTHING = "image input is not supported"
 _STREAM_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}
 
 
@@ -92,6 +94,11 @@ def from_response(
         return ContextOverflow(
             f"The history no longer fits into the model's window: {said}.",
             "Fork the job at an earlier entry, or ask anew with a larger model.",
+        )
+    if _SEES_NOTHING in message:
+        return Rejected(
+            f"{where} takes no pictures: {said}.",
+            "Ask without pictures, or set DESKWORK_MODEL to a model that sees them.",
         )
     retried = status in _RETRIED or (status >= 500 and status not in _NEVER)
     should_retry = headers.get("x-should-retry")

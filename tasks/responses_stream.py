@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from deskwork.tasks.chat_stream import is_count
-from deskwork.tasks.encoding import dumps, loads
+from deskwork.tasks.encoding import dumps
 from deskwork.tasks.model_errors import BrokenStream, from_stream
 from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage, told
 from deskwork.tasks.sse import Event
@@ -35,12 +35,7 @@ class ResponsesParser:
         """Take one event."""
         if event.data.strip() == "[DONE]":
             return
-        try:
-            data = loads(event.data)
-        except ValueError:
-            raise BrokenStream(f"The stream held no JSON: {event.data[:80]!r}.") from None
-        if not isinstance(data, dict):
-            raise BrokenStream(f"The stream held {event.data[:80]!r} where an event was due.")
+        data = event.json()
         kind = data.get("type") or event.name
         if kind == "error" or (data.get("error") and "response" not in data):
             # OpenAI sends the error's fields flat, others as an object.

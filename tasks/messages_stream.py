@@ -37,12 +37,7 @@ class MessagesParser:
 
     def feed(self, event: Event) -> None:
         """Take one event."""
-        try:
-            data = loads(event.data)
-        except ValueError:
-            raise BrokenStream(f"The stream held no JSON: {event.data[:80]!r}.") from None
-        if not isinstance(data, dict):
-            raise BrokenStream(f"The stream held {event.data[:80]!r} where an event was due.")
+        data = event.json()
         kind = data.get("type", event.name)
         if kind == "error":
             raise from_stream(data.get("error"), "The endpoint", data.get("request_id"))

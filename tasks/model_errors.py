@@ -113,6 +113,8 @@ _SMALLER_HINT = (
     "Fork the job at an entry before its last pictures or long results "
     "(`deskwork fork JOB --at N`), and give fewer or smaller ones."
 )
+# llama.cpp answers 500 to a picture that its model can't see: it would do so again.
+_SEES_NOTHING = "image input is not supported"
 _STREAM_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}
 
 
@@ -170,6 +172,11 @@ def _for_good(status: int, said: Said, where: str) -> Stop | None:
         )
     if status == 413 or "request_too_large" in said.kind:
         return BodyTooLarge(f"{where} takes no request so large: {said.quoted}.", _SMALLER_HINT)
+    if _SEES_NOTHING in said.message:
+        return Rejected(
+            f"{where} takes no pictures: {said.quoted}.",
+            "Ask without pictures, or set DESKWORK_MODEL to a model that sees them.",
+        )
     if status in (400, 422) and any(mark in marks for mark in _IMAGE):
         return ImageRefused(f"{where} doesn't take a picture: {said.quoted}.", _SMALLER_HINT)
     return None

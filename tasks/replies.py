@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deskwork.tasks.encoding import dumps, loads
+
 _THINKING_ITEMS = ("thinking", "redacted_thinking", "reasoning")
 Finish = Literal["answer", "calls", "length", "refused", "paused"]
 """Why a reply ended. ``length``: cut by the output limit, its calls must not be run."""
@@ -75,3 +77,17 @@ def told(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} stands where text is due")
     return value
+
+
+def valid_object(arguments: Any) -> str:
+    """A call's arguments as a JSON object's text: as it came where it is one, else ``{}``.
+
+    SGLang and llama.cpp refuse a history in which they are anything else.
+    """
+    if isinstance(arguments, dict):
+        return dumps(arguments).decode()
+    try:
+        value = loads(arguments or "{}")
+    except (ValueError, TypeError):
+        return "{}"
+    return (arguments or "{}") if isinstance(value, dict) else "{}"

@@ -14,7 +14,7 @@ from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.profiles import Profile
 from deskwork.tasks.protocol import Encoded, ImageRef, Opening
-from deskwork.tasks.replies import Finish, Reply
+from deskwork.tasks.replies import Finish, Reply, valid_object
 from deskwork.tasks.responses_stream import ResponsesParser, reply_from
 from deskwork.tools.tool import Tool
 
@@ -198,21 +198,12 @@ def _call(
         call_id = f"{call_id}-{place + 1}"
     ids.append(call_id)
     given = item.get("arguments")
-    arguments = given if _is_object(given) else dumps(given if isinstance(given, dict) else {})
-    if isinstance(arguments, bytes):
-        arguments = arguments.decode()
+    arguments = valid_object(given)
     if call_id != item.get("call_id"):
         received[f"calls.{place}.call_id"] = item.get("call_id")
     if arguments != given:
         received[f"calls.{place}.arguments"] = given
     return {**item, "call_id": call_id, "arguments": arguments}
-
-
-def _is_object(text: Any) -> bool:
-    try:
-        return isinstance(text, str) and isinstance(loads(text), dict)
-    except ValueError:
-        return False
 
 
 def _budget(fields: dict[str, Any]) -> dict[str, Any]:

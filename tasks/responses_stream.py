@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from deskwork.tasks.chat_stream import is_count
-from deskwork.tasks.encoding import dumps, loads
+from deskwork.tasks.encoding import dumps
 from deskwork.tasks.model_errors import BrokenStream, from_stream
 from deskwork.tasks.replies import Finish, Reply, ToolCall, Usage, told
 from deskwork.tasks.sse import Event
@@ -35,12 +35,7 @@ class ResponsesParser:
         """Take one event."""
         if event.data.strip() == "[DONE]":
             return
-        try:
-            data = loads(event.data)
-        except ValueError:
-            raise BrokenStream(f"The stream held no JSON: {event.data[:80]!r}.") from None
-        if not isinstance(data, dict):
-            raise BrokenStream(f"The stream held {event.data[:80]!r} where an event was due.")
+        data = event.json()
         kind = data.get("type") or event.name
         if kind == "error" or (data.get("error") and "response" not in data):
             # OpenAI sends the error's fields flat, others as an object.
@@ -52,11 +47,13 @@ class ResponsesParser:
 
     def _take(self, kind: str, data: dict[str, Any]) -> None:
         if kind == "response.output_item.added":
-            self._items[data["output_index"]] = dict(data["item"])
-            self._open.add(data["output_index"])
+            place = self._place(data, done=False)
+            self._items[place] = dict(data["item"])
+            self._open.add(place)
         elif kind == "response.output_item.done":
-            self._items[data["output_index"]] = dict(data["item"])
-            self._open.discard(data["output_index"])
+            place = self._place(data, done=True)
+            self._items[place] = dict(data["item"])
+            self._open.discard(place)
         elif kind in _FAILED:
             raise _failure(data["response"].get("error"))
         elif kind in _FINAL:
@@ -65,6 +62,19 @@ class ResponsesParser:
         elif kind == "response.created":
             response = data["response"]
             self._top = {name: response[name] for name in ("id", "model") if name in response}
+
+    def _place(self, data: dict[str, Any], *, done: bool) -> int:
+        """Where an item stands in the output. llama.cpp sends no index: then its id tells."""
+        index = data.get("output_index")
+        if index is not None:
+            return int(index)
+        item_id = data["item"].get("id")
+        for place, item in self._items.items():
+            if item_id and item.get("id") == item_id:
+                return place
+        if done and self._open:
+            return max(self._open)
+        return max(self._items, default=-1) + 1
 
     def result(self) -> Reply:
         """The joined reply."""

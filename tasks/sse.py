@@ -7,6 +7,10 @@ begins with a colon is a comment (a life sign, nothing more); an empty line ends
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from deskwork.tasks.encoding import loads
+from deskwork.tasks.model_errors import BrokenStream
 
 
 @dataclass(frozen=True)
@@ -15,6 +19,16 @@ class Event:
 
     name: str
     data: str
+
+    def json(self) -> dict[str, Any]:
+        """The data as a JSON object. Raises `BrokenStream` for anything else."""
+        try:
+            value = loads(self.data)
+        except ValueError:
+            raise BrokenStream(f"The stream held no JSON: {self.data[:80]!r}.") from None
+        if not isinstance(value, dict):
+            raise BrokenStream(f"The stream held {self.data[:80]!r} where an object was due.")
+        return value
 
 
 @dataclass

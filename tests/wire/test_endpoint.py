@@ -215,6 +215,13 @@ async def test_what_can_not_pass_is_never_sent_again(
     assert waits == []
 
 
+async def test_a_picture_that_the_model_can_not_see_is_not_sent_again(endpoint_at: Any) -> None:
+    said = "image input is not supported - hint: you may need to provide the mmproj"
+    server = Server(status(500, {"error": {"code": 500, "message": said, "type": "server_error"}}))
+    with serve(server) as url, pytest.raises(Rejected, match="takes no pictures"):
+        await endpoint_at(url, "llamacpp").ask([BODY])
+
+
 async def test_an_error_inside_a_stream_or_with_status_200(endpoint_at: Any) -> None:
     def in_stream(exchange: Exchange) -> None:
         exchange.start(200, "text/event-stream")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from deskwork.tasks.chat_stream import ChatParser
 from deskwork.tasks.local_model import Said, ScriptedModel
 from deskwork.tasks.messages_stream import MessagesParser
+from deskwork.tasks.model_errors import BrokenStream
 from deskwork.tasks.protocol import ReplyParser
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.responses_stream import ResponsesParser
@@ -232,3 +233,37 @@ def test_an_input_given_at_the_start_of_a_block_is_kept() -> None:
     reply = parser.result()
     assert json.loads(reply.calls[0].arguments) == {"x": 1}
     assert reply.message["content"][0]["citations"] == [{"n": 1}]
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), (None, None)])
+def test_items_without_an_index_are_told_apart(ids: tuple[str | None, str | None]) -> None:
+    """llama.cpp sends no ``output_index``."""
+    parser = ResponsesParser()
+    for item_id, text in zip(ids, ("one ", "two"), strict=True):
+        item: dict[str, Any] = {"type": "message", "id": item_id, "content": []}
+        full = {**item, "content": [{"type": "output_text", "text": text}]}
+        for kind, value in (("added", item), ("done", full)):
+            data = {"type": f"response.output_item.{kind}", "item": value}
+            parser.feed(Event("message", json.dumps(data)))
+    parser.feed(Event("response.completed", '{"response": {}}'))
+    assert parser.result().text == "one two"
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+def test_an_item_that_never_ended_is_no_part_of_a_reply(status: str) -> None:
+    def feed(output: list[Any]) -> Reply:
+        parser = ResponsesParser()
+        item = {"type": "function_call", "call_id": "c", "name": "f", "arguments": ""}
+        added = {"type": "response.output_item.added", "output_index": 0, "item": item}
+        parser.feed(Event("message", json.dumps(added)))
+        final = {"type": f"response.{status}", "response": {"output": output}}
+        parser.feed(Event("message", json.dumps(final)))
+        return parser.result()
+
+    whole = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    assert [call.arguments for call in feed([whole]).calls] == ["{}"]
+    if status == "incomplete":
+        assert feed([]).calls == ()
+    else:
+        with pytest.raises(BrokenStream, match="before an item"):
+            feed([])

@@ -72,7 +72,7 @@ async def _model(bench: Workbench) -> Check:
             "Set DESKWORK_MODEL_URL and DESKWORK_MODEL for a real one.",
         )
     codec = bench.endpoint.codec
-    bench.endpoint.retries = RetryPolicy(quick_tries=1)
+    bench.endpoint.retries = RetryPolicy(quick_tries=1, loading_longest=0)
     opening = Opening(
         settings.model,
         "low",

@@ -88,6 +88,18 @@ async def test_one_caller_at_a_time_tries_and_its_failure_is_everyone_s() -> Non
     assert {str(outcome) for outcome in outcomes} == {f'{url} answered 500: "busy".'}
 
 
+async def test_a_loading_server_is_asked_by_one_for_all() -> None:
+    loading = status(503, {"error": {"code": 503, "message": "Loading model"}})
+    server = Counting(lambda number: loading if number <= 26 else says("hi"))
+    with serve(server) as url:
+        # One try alone would not outlast it; loading is waited for apart from the tries.
+        policy = RetryPolicy(quick_tries=1, quick_longest=0.05)
+        callers = [endpoint(url, retries=policy).ask([BODY]) for _ in range(20)]
+        replies = await asyncio.gather(*callers)
+    assert [reply.text for reply in replies] == ["hi"] * 20
+    assert server.requests == 26 + 20
+
+
 async def test_a_reply_that_begins_lets_the_others_go_before_it_ends() -> None:
     more, all_in = threading.Event(), threading.Barrier(5)
 
@@ -130,7 +142,7 @@ async def test_a_wait_asked_of_one_holds_back_all() -> None:
         first = asyncio.create_task(endpoint(url, sleep=sleep).ask([BODY]))
         await begun.wait()
         others = [asyncio.create_task(endpoint(url, sleep=sleep).ask([BODY])) for _ in range(2)]
-        await released.wait()
+        await asyncio.wait_for(released.wait(), 20)
         assert server.requests == 1
         for task in (first, *others):
             assert (await task).text == "hi"
@@ -167,11 +179,11 @@ async def test_a_caller_that_is_stopped_while_it_tries_leaves_the_way_free() -> 
                     [BODY]
                 )
         hanging = asyncio.create_task(endpoint(url).ask([BODY]))
-        await asked.wait()
+        await asyncio.wait_for(asked.wait(), 20)
         waiting = asyncio.create_task(endpoint(url).ask([BODY]))
         await asyncio.sleep(0)
         hanging.cancel()
-        assert (await waiting).text == "hi"
+        assert (await asyncio.wait_for(waiting, 20)).text == "hi"
         silent.set()
 
 

@@ -116,8 +116,9 @@ class Endpoint:
                     raise
                 if on_trouble:
                     on_trouble(error, wait)
-                held_until = gate.held_until
-                await self._sleep(max(wait, min(gate.held_for, self.retries.quick_bound)))
+                if (held := gate.held_for) <= self.retries.quick_bound:
+                    wait, held_until = max(wait, held), gate.held_until
+                await self._sleep(wait)
 
     async def _until_free(
         self,

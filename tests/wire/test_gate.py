@@ -17,7 +17,7 @@ from deskwork.tasks.model_errors import Rejected, Unavailable
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.retries import RetryPolicy
-from tests.wire.test_endpoint import BODY, Server, says, status
+from tests.wire.test_endpoint import BODY, says, status
 
 PATIENT = RetryPolicy(quick_tries=100, quick_longest=0.05)
 BUSY = {"error": {"message": "busy"}}
@@ -162,6 +162,32 @@ async def test_a_far_wait_asked_of_one_ends_the_attempts_of_all() -> None:
     assert server.requests == 1
 
 
+async def test_a_far_wait_asked_of_another_meanwhile_ends_the_attempt() -> None:
+    other_is_told, loop, begun = threading.Event(), asyncio.get_running_loop(), asyncio.Event()
+
+    def rule(number: int) -> Callable[[Exchange], None]:
+        return busy_later if number == 1 else status(429, BUSY, retry_after="600")
+
+    def busy_later(exchange: Exchange) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        other_is_told.wait(20)
+        status(500, BUSY)(exchange)
+
+    async def at_once(seconds: float) -> None:
+        """No time passes."""
+
+    server = Counting(rule)
+    with serve(server) as url:
+        first = asyncio.create_task(endpoint(url, sleep=at_once).ask([BODY]))
+        await asyncio.wait_for(begun.wait(), 20)
+        with pytest.raises(Unavailable):
+            await endpoint(url).ask([BODY])
+        other_is_told.set()
+        with pytest.raises(Held):
+            await first
+    assert server.requests == 2
+
+
 async def test_a_caller_that_is_stopped_while_it_tries_leaves_the_way_free() -> None:
     silent, asked, loop = threading.Event(), asyncio.Event(), asyncio.get_running_loop()
 
@@ -188,13 +214,23 @@ async def test_a_caller_that_is_stopped_while_it_tries_leaves_the_way_free() -> 
 
 
 async def test_a_refusal_is_an_answer_and_holds_back_nobody() -> None:
-    refuses = status(400, {"error": {"message": "bad"}})
-    server = Server(status(500, BUSY), status(500, BUSY), refuses, status(500, BUSY), says("hi"))
+    pair = threading.Barrier(2)
+
+    def together(exchange: Exchange) -> None:
+        pair.wait(10)  # breaks where one is let through alone
+        says("hi")(exchange)
+
+    codes = (500, 500, 400, 500)
+    server = Counting(
+        lambda number: status(codes[number - 1], BUSY) if number <= len(codes) else together
+    )
+    once = RetryPolicy(quick_tries=1, quick_longest=0.05)
     with serve(server) as url:
-        one = endpoint(url)
-        with pytest.raises(Rejected):
-            await one.ask([BODY])
-        assert (await one.ask([BODY])).text == "hi"
+        for code in codes:
+            with pytest.raises(Rejected if code == 400 else Unavailable):
+                await endpoint(url, retries=once).ask([BODY])
+        replies = await asyncio.gather(*[endpoint(url, retries=once).ask([BODY]) for _ in "ab"])
+    assert [reply.text for reply in replies] == ["hi", "hi"]
 
 
 async def test_calls_at_once_are_bounded() -> None:

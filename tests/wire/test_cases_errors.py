@@ -109,6 +109,15 @@ def test_the_code_tells_an_overflow_whatever_the_text_says(given_case: dict[str,
         assert error.limit == limit
 
 
+@case("err-context-llamacpp")
+def test_llama_cpp_s_numbers_are_those_of_the_fields(given_case: dict[str, Any]) -> None:
+    body = given_case["given"]["response"]["body"]
+    silent = {"error": {**body["error"], "message": "too long"}}
+    error = from_response(400, {}, json.dumps(silent).encode(), "It")
+    assert isinstance(error, ContextOverflow)
+    assert (error.used, error.limit) == (9000, 8192)
+
+
 @case("err-context-vllm-033")
 def test_vllm_s_twin_counts_characters(given_case: dict[str, Any]) -> None:
     body = json.loads(json.dumps(given_case["given"]["response"]["body"]))
@@ -182,6 +191,14 @@ async def test_a_body_too_large_is_its_own_class(given_case: dict[str, Any]) -> 
     found, stage = await once(given_case)
     assert isinstance(found.error, BodyTooLarge)
     assert "(request req_1)" in str(found.error)
+    assert len(stage.bodies) == 1
+
+
+async def test_a_proxy_s_413_is_about_bytes_too() -> None:
+    page = "<html><title>413 Request Entity Too Large</title></html>"
+    with staged({"status": 413, "headers": {}, "body": page}) as (url, stage):
+        found = await asked(url, "gateway")
+    assert isinstance(found.error, BodyTooLarge)
     assert len(stage.bodies) == 1
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.model_errors import (
     BodyTooLarge,
@@ -18,64 +17,13 @@ from deskwork.tasks.model_errors import (
     FieldRefused,
     Loading,
     Rejected,
-    Unavailable,
     from_response,
     retry_after,
 )
-from deskwork.tasks.profiles import find_profile
-from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.retries import RetryPolicy
 from tests.jobs import answer, opened
-from tests.wire.conformance import Stage, case, staged
-
-BODY = b'{"messages":[]}'
-PROFILES = {
-    "anthropic": "anthropic",
-    "llamacpp-chat": "llamacpp",
-    "openai-chat": "openai",
-    "vllm-chat": "vllm",
-    "sglang-chat": "sglang",
-    "openrouter-chat": "openrouter",
-    "moonshot-chat": "moonshot",
-    "any": "gateway",
-}
-
-
-class Asked:
-    """What came of asking an endpoint: a text or an error, the waits, the troubles told."""
-
-    def __init__(self) -> None:
-        self.text: str | None = None
-        self.error: Exception | None = None
-        self.waits: list[float] = []
-        self.troubles: list[Unavailable] = []
-
-
-async def asked(
-    url: str, profile: str, body: bytes = BODY, *, retries: RetryPolicy | None = None
-) -> Asked:
-    """Ask once; waits are noted and take no time."""
-    found = Asked()
-
-    async def sleep(seconds: float) -> None:
-        found.waits.append(seconds)
-
-    codec = open_codec(find_profile(profile, None, None))
-    endpoint = Endpoint(url, codec, sleep=sleep, retries=retries or RetryPolicy())
-    try:
-        found.text = (
-            await endpoint.ask([body], lambda error, _: found.troubles.append(error))
-        ).text
-    except (Unavailable, Rejected) as error:
-        found.error = error
-    await endpoint.close()
-    return found
-
-
-async def once(given_case: dict[str, Any]) -> tuple[Asked, Stage]:
-    """Ask a server that answers with the case's response, then well."""
-    with staged(given_case["given"]["response"]) as (url, stage):
-        return await asked(url, PROFILES[given_case["protocol"]]), stage
+from tests.wire.asking import BODY, PROFILES, asked, once
+from tests.wire.conformance import case, staged
 
 
 @case(

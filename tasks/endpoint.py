@@ -39,6 +39,8 @@ class NotReachable(Unavailable):
 class Held(Unavailable):
     """Nothing is sent now: another caller was asked to wait, or met failures in a row."""
 
+    shared = True
+
 
 class Endpoint:
     """Sends requests for one codec. Close it when done.

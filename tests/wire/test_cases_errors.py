@@ -225,6 +225,7 @@ async def test_a_date_to_wait_for(given_case: dict[str, Any]) -> None:
     assert retry_after(late) == 0.0
     # The server on loopback sends its own date of now.
     soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=9)
+    assert 5 < (retry_after({"retry-after": email.utils.format_datetime(soon, True)}) or 0) <= 9
     header = {"retry-after": email.utils.format_datetime(soon, usegmt=True)}
     with staged({**response, "headers": header}) as (url, _):
         found = await asked(url, "gateway")

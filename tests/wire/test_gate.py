@@ -86,6 +86,11 @@ async def test_one_caller_at_a_time_tries_and_its_failure_is_everyone_s() -> Non
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
     assert server.requests == 4
     assert {str(outcome) for outcome in outcomes} == {f'{url} answered 500: "busy".'}
+    # Each knows whether it sent something: usage and traces count what was sent.
+    assert sorted(outcome.shared for outcome in outcomes if isinstance(outcome, Unavailable)) == [
+        False,
+        *[True] * 19,
+    ]
 
 
 async def test_a_loading_server_is_asked_by_one_for_all() -> None:

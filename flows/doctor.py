@@ -55,7 +55,7 @@ async def _model(bench: Workbench) -> list[Check]:
                 "Set DESKWORK_MODEL_URL and DESKWORK_MODEL for a real one.",
             )
         ]
-    bench.endpoint.retries = RetryPolicy(quick_tries=1)
+    bench.endpoint.retries = RetryPolicy(quick_tries=1, loading_longest=0)
     known = await discover(bench.endpoint, bench.settings.model)
     window = bench.settings.profile.context_window or known.context_window
     said = f"{window:,} tokens" if window else "not known; the endpoint doesn't say"

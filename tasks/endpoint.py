@@ -39,6 +39,8 @@ class NotReachable(Unavailable):
 class Held(Unavailable):
     """Nothing is sent now: another caller was asked to wait, or met failures in a row."""
 
+    shared = True
+
 
 class Endpoint:
     """Sends requests for one codec. Close it when done.
@@ -118,8 +120,9 @@ class Endpoint:
                     raise
                 if on_trouble:
                     on_trouble(error, wait)
-                held_until = gate.held_until
-                await self._sleep(max(wait, min(gate.held_for, self.retries.quick_bound)))
+                if (held := gate.held_for) <= self.retries.quick_bound:
+                    wait, held_until = max(wait, held), gate.held_until
+                await self._sleep(wait)
 
     async def look(self, path: str, *, from_root: bool = False) -> dict[str, Any]:
         """What the server answers to a GET, as an object; empty where it answers anything else.

@@ -52,7 +52,9 @@ class Gate:
             # Shielded: a waiter that is cancelled must not take the outcome from the others.
             error = await asyncio.shield(self._probe)
             if error is not None:
-                raise type(error)(error.message, error.hint, error.retry_after)
+                heard = type(error)(error.message, error.hint, error.retry_after)
+                heard.shared = True
+                raise heard
         probe = None
         if self._failures >= TRIP:
             probe = self._probe = asyncio.get_running_loop().create_future()

@@ -32,7 +32,9 @@ from deskwork.tools.errors import Stop, Transient
 
 
 class Unavailable(Transient):
-    """The endpoint can't answer now."""
+    """The endpoint can't answer now. ``shared``: another caller heard so; this one sent nothing."""
+
+    shared = False
 
 
 class BrokenStream(Unavailable):

@@ -50,8 +50,9 @@ async def ask(session: Session, conversation: Conversation) -> None:
 
             def trouble(error: Unavailable, wait: float) -> None:
                 nonlocal lost
-                lost += isinstance(error, BrokenStream)
-                call.failed_attempt(error, wait)
+                if not error.shared:
+                    lost += isinstance(error, BrokenStream)
+                    call.failed_attempt(error, wait)
                 _trouble(session, error, wait)
 
             reply = await session.endpoint.ask(body, trouble)

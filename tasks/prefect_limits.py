@@ -7,6 +7,7 @@ A place is held by a lease that its process renews: after a kill it is free agai
 from __future__ import annotations
 
 import contextlib
+import time
 
 from prefect.client.orchestration import get_client
 from prefect.concurrency.asyncio import concurrency, rate_limit
@@ -15,6 +16,10 @@ from deskwork.tasks.allowance import Allowance
 
 LEASE_SECONDS = 60.0  # the shortest that the server takes
 
+AWAY_SECONDS = 60.0
+"""For so long a server that could not be asked isn't asked again: each try blocks for a minute."""
+
+_away_until = 0.0
 _made: dict[str, tuple[int, float]] = {}
 """Name → limit and decay of those that this process has seen to."""
 
@@ -26,6 +31,9 @@ async def hold(
 
     False when the server can't be asked: then the caller counts by itself, and the job goes on.
     """
+    global _away_until
+    if time.monotonic() < _away_until:
+        return False
     try:
         for what, a_minute, units in (
             ("requests", allowance.requests_per_minute, 1),
@@ -38,6 +46,7 @@ async def hold(
             name = await _limit(f"deskwork-{place}-calls", allowance.concurrency, 0.0)
             await held.enter_async_context(concurrency(name, lease_duration=LEASE_SECONDS))
     except Exception:  # noqa: BLE001 - the UI's server must never stop a job that can go on
+        _away_until = time.monotonic() + AWAY_SECONDS
         return False
     return True
 

@@ -52,7 +52,7 @@ def briefly(protocol: str) -> Profile:
 
 def request_of(codec: Codec, *parts: str | ImageRef, system: str = "Be brief.") -> list[bytes]:
     """A request of one user's message; any picture is a small blue one."""
-    opening = Opening(MODEL, "low", codec.tools(TOOLS), codec.system(system))
+    opening = Opening(MODEL, "low", codec.tools(TOOLS), codec.system(system), "low")
     body = [part if isinstance(part, bytes) else picture() for part in codec.user(parts)]
     return [
         codec.head(opening),

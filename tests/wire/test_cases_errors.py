@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.model_errors import (
     BodyTooLarge,
@@ -18,64 +17,13 @@ from deskwork.tasks.model_errors import (
     FieldRefused,
     Loading,
     Rejected,
-    Unavailable,
     from_response,
     retry_after,
 )
-from deskwork.tasks.profiles import find_profile
-from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.retries import RetryPolicy
 from tests.jobs import answer, opened
-from tests.wire.conformance import Stage, case, staged
-
-BODY = b'{"messages":[]}'
-PROFILES = {
-    "anthropic": "anthropic",
-    "llamacpp-chat": "llamacpp",
-    "openai-chat": "openai",
-    "vllm-chat": "vllm",
-    "sglang-chat": "sglang",
-    "openrouter-chat": "openrouter",
-    "moonshot-chat": "moonshot",
-    "any": "gateway",
-}
-
-
-class Asked:
-    """What came of asking an endpoint: a text or an error, the waits, the troubles told."""
-
-    def __init__(self) -> None:
-        self.text: str | None = None
-        self.error: Exception | None = None
-        self.waits: list[float] = []
-        self.troubles: list[Unavailable] = []
-
-
-async def asked(
-    url: str, profile: str, body: bytes = BODY, *, retries: RetryPolicy | None = None
-) -> Asked:
-    """Ask once; waits are noted and take no time."""
-    found = Asked()
-
-    async def sleep(seconds: float) -> None:
-        found.waits.append(seconds)
-
-    codec = open_codec(find_profile(profile, "chat" if profile == "openai" else None, None))
-    endpoint = Endpoint(url, codec, sleep=sleep, retries=retries or RetryPolicy())
-    try:
-        found.text = (
-            await endpoint.ask([body], lambda error, _: found.troubles.append(error))
-        ).text
-    except (Unavailable, Rejected) as error:
-        found.error = error
-    await endpoint.close()
-    return found
-
-
-async def once(given_case: dict[str, Any]) -> tuple[Asked, Stage]:
-    """Ask a server that answers with the case's response, then well."""
-    with staged(given_case["given"]["response"]) as (url, stage):
-        return await asked(url, PROFILES[given_case["protocol"]]), stage
+from tests.wire.asking import BODY, PROFILES, asked, once
+from tests.wire.conformance import case, staged
 
 
 @case(
@@ -107,6 +55,15 @@ def test_the_code_tells_an_overflow_whatever_the_text_says(given_case: dict[str,
         error = from_response(400, {}, json.dumps(value).encode(), "It")
         assert isinstance(error, ContextOverflow)
         assert error.limit == limit
+
+
+@case("err-context-llamacpp")
+def test_llama_cpp_s_numbers_are_those_of_the_fields(given_case: dict[str, Any]) -> None:
+    body = given_case["given"]["response"]["body"]
+    silent = {"error": {**body["error"], "message": "too long"}}
+    error = from_response(400, {}, json.dumps(silent).encode(), "It")
+    assert isinstance(error, ContextOverflow)
+    assert (error.used, error.limit) == (9000, 8192)
 
 
 @case("err-context-vllm-033")
@@ -185,6 +142,14 @@ async def test_a_body_too_large_is_its_own_class(given_case: dict[str, Any]) -> 
     assert len(stage.bodies) == 1
 
 
+async def test_a_proxy_s_413_is_about_bytes_too() -> None:
+    page = "<html><title>413 Request Entity Too Large</title></html>"
+    with staged({"status": 413, "headers": {}, "body": page}) as (url, stage):
+        found = await asked(url, "gateway")
+    assert isinstance(found.error, BodyTooLarge)
+    assert len(stage.bodies) == 1
+
+
 @case("err-413")
 async def test_a_request_over_the_known_limit_is_not_sent(given_case: dict[str, Any]) -> None:
     limits = {"anthropic": 32 * 1024**2, "moonshot": 100 * 1024**2, "gateway": None}
@@ -260,6 +225,7 @@ async def test_a_date_to_wait_for(given_case: dict[str, Any]) -> None:
     assert retry_after(late) == 0.0
     # The server on loopback sends its own date of now.
     soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=9)
+    assert 5 < (retry_after({"retry-after": email.utils.format_datetime(soon, True)}) or 0) <= 9
     header = {"retry-after": email.utils.format_datetime(soon, usegmt=True)}
     with staged({**response, "headers": header}) as (url, _):
         found = await asked(url, "gateway")

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry import trace
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -26,6 +28,7 @@ from tests.jobs import answer, opened
 from tests.wire.conformance import case, named, staged
 
 _EXPORTER = InMemorySpanExporter()
+_READER = InMemoryMetricReader()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,6 +39,7 @@ def _provider() -> None:
         provider = TracerProvider()
         trace.set_tracer_provider(provider)
     provider.add_span_processor(SimpleSpanProcessor(_EXPORTER))
+    metrics.set_meter_provider(MeterProvider([_READER]))
 
 
 @pytest.fixture(autouse=True)
@@ -168,6 +172,52 @@ async def test_a_tool_s_span(
     assert ("secret output" in texts) == content
     assert ("sleep" in texts) == content
     assert ("Done." in texts) == content
+
+
+def points() -> dict[str, list[Any]]:
+    """What was measured since the process began: name → data points."""
+    data = _READER.get_metrics_data()
+    found: dict[str, list[Any]] = {}
+    for resource in data.resource_metrics if data else ():
+        for scope in resource.scope_metrics:
+            for metric in scope.metrics:
+                found[metric.name] = list(metric.data.data_points)
+    return found
+
+
+async def test_durations_and_tokens_are_measured(tmp_path: Path) -> None:
+    response = calling("bash", '{"command":"false"}')
+    response["body"]["usage"] = {"prompt_tokens": 70, "completion_tokens": 3}
+    with staged(response) as (url, _):
+        async with opened(tmp_path, None, url=url, tools=[bash]) as session:
+            session.settings = session.settings.with_model("measured")
+            assert await answer(session) == "Done."
+    found = points()
+    (calls,) = [
+        point
+        for point in found["gen_ai.client.operation.duration"]
+        if point.attributes["gen_ai.request.model"] == "measured"
+    ]
+    assert calls.count == 2
+    sums = {
+        point.attributes["gen_ai.token.type"]: (point.max, point.count)
+        for point in found["gen_ai.client.token.usage"]
+        if point.attributes["gen_ai.request.model"] == "measured"
+    }
+    assert sums["output"] == (3, 2)
+    failures = [
+        point.attributes
+        for point in found["gen_ai.execute_tool.duration"]
+        if point.attributes.get("error.type") == "error"
+    ]
+    assert failures == [
+        {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "bash",
+            "gen_ai.tool.type": "function",
+            "error.type": "error",
+        }
+    ]
 
 
 @case("metrics-tool-success")

@@ -17,7 +17,7 @@ from deskwork.tasks.model_errors import Rejected, Unavailable
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.retries import RetryPolicy
-from tests.wire.test_endpoint import BODY, Server, says, status
+from tests.wire.test_endpoint import BODY, says, status
 
 PATIENT = RetryPolicy(quick_tries=100, quick_longest=0.05)
 BUSY = {"error": {"message": "busy"}}
@@ -86,6 +86,23 @@ async def test_one_caller_at_a_time_tries_and_its_failure_is_everyone_s() -> Non
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
     assert server.requests == 4
     assert {str(outcome) for outcome in outcomes} == {f'{url} answered 500: "busy".'}
+    # Each knows whether it sent something: usage and traces count what was sent.
+    assert sorted(outcome.shared for outcome in outcomes if isinstance(outcome, Unavailable)) == [
+        False,
+        *[True] * 19,
+    ]
+
+
+async def test_a_loading_server_is_asked_by_one_for_all() -> None:
+    loading = status(503, {"error": {"code": 503, "message": "Loading model"}})
+    server = Counting(lambda number: loading if number <= 26 else says("hi"))
+    with serve(server) as url:
+        # One try alone would not outlast it; loading is waited for apart from the tries.
+        policy = RetryPolicy(quick_tries=1, quick_longest=0.05)
+        callers = [endpoint(url, retries=policy).ask([BODY]) for _ in range(20)]
+        replies = await asyncio.gather(*callers)
+    assert [reply.text for reply in replies] == ["hi"] * 20
+    assert server.requests == 26 + 20
 
 
 async def test_a_reply_that_begins_lets_the_others_go_before_it_ends() -> None:
@@ -130,7 +147,7 @@ async def test_a_wait_asked_of_one_holds_back_all() -> None:
         first = asyncio.create_task(endpoint(url, sleep=sleep).ask([BODY]))
         await begun.wait()
         others = [asyncio.create_task(endpoint(url, sleep=sleep).ask([BODY])) for _ in range(2)]
-        await released.wait()
+        await asyncio.wait_for(released.wait(), 20)
         assert server.requests == 1
         for task in (first, *others):
             assert (await task).text == "hi"
@@ -150,6 +167,32 @@ async def test_a_far_wait_asked_of_one_ends_the_attempts_of_all() -> None:
     assert server.requests == 1
 
 
+async def test_a_far_wait_asked_of_another_meanwhile_ends_the_attempt() -> None:
+    other_is_told, loop, begun = threading.Event(), asyncio.get_running_loop(), asyncio.Event()
+
+    def rule(number: int) -> Callable[[Exchange], None]:
+        return busy_later if number == 1 else status(429, BUSY, retry_after="600")
+
+    def busy_later(exchange: Exchange) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        other_is_told.wait(20)
+        status(500, BUSY)(exchange)
+
+    async def at_once(seconds: float) -> None:
+        """No time passes."""
+
+    server = Counting(rule)
+    with serve(server) as url:
+        first = asyncio.create_task(endpoint(url, sleep=at_once).ask([BODY]))
+        await asyncio.wait_for(begun.wait(), 20)
+        with pytest.raises(Unavailable):
+            await endpoint(url).ask([BODY])
+        other_is_told.set()
+        with pytest.raises(Held):
+            await first
+    assert server.requests == 2
+
+
 async def test_a_caller_that_is_stopped_while_it_tries_leaves_the_way_free() -> None:
     silent, asked, loop = threading.Event(), asyncio.Event(), asyncio.get_running_loop()
 
@@ -167,22 +210,32 @@ async def test_a_caller_that_is_stopped_while_it_tries_leaves_the_way_free() -> 
                     [BODY]
                 )
         hanging = asyncio.create_task(endpoint(url).ask([BODY]))
-        await asked.wait()
+        await asyncio.wait_for(asked.wait(), 20)
         waiting = asyncio.create_task(endpoint(url).ask([BODY]))
         await asyncio.sleep(0)
         hanging.cancel()
-        assert (await waiting).text == "hi"
+        assert (await asyncio.wait_for(waiting, 20)).text == "hi"
         silent.set()
 
 
 async def test_a_refusal_is_an_answer_and_holds_back_nobody() -> None:
-    refuses = status(400, {"error": {"message": "bad"}})
-    server = Server(status(500, BUSY), status(500, BUSY), refuses, status(500, BUSY), says("hi"))
+    pair = threading.Barrier(2)
+
+    def together(exchange: Exchange) -> None:
+        pair.wait(10)  # breaks where one is let through alone
+        says("hi")(exchange)
+
+    codes = (500, 500, 400, 500)
+    server = Counting(
+        lambda number: status(codes[number - 1], BUSY) if number <= len(codes) else together
+    )
+    once = RetryPolicy(quick_tries=1, quick_longest=0.05)
     with serve(server) as url:
-        one = endpoint(url)
-        with pytest.raises(Rejected):
-            await one.ask([BODY])
-        assert (await one.ask([BODY])).text == "hi"
+        for code in codes:
+            with pytest.raises(Rejected if code == 400 else Unavailable):
+                await endpoint(url, retries=once).ask([BODY])
+        replies = await asyncio.gather(*[endpoint(url, retries=once).ask([BODY]) for _ in "ab"])
+    assert [reply.text for reply in replies] == ["hi", "hi"]
 
 
 async def test_calls_at_once_are_bounded() -> None:

@@ -164,11 +164,13 @@ def _spoken(tables: Mapping[str, Table], name: str, protocol: str | None) -> dic
 
 def _lent(protocol: str) -> dict[str, Any]:
     """What a protocol itself asks for, whoever serves it."""
+    plain = {"headers": {}, "max_output": None, "output_field": "max_tokens"}
     origin = {"messages": "anthropic", "responses": "openai"}.get(protocol)
     if origin is None:
-        return {"headers": {}, "max_output": None, "output_field": "max_tokens"}
+        return plain
+    table = builtin()[origin]
     names = ("ids", "id_form", "output_field", "max_output", "headers")
-    return {name: builtin()[origin][name] for name in names if name in builtin()[origin]}
+    return {**plain, **{name: table[name] for name in names if name in table}}
 
 
 def _for_model(table: dict[str, Any], model: str) -> dict[str, Any]:

@@ -176,15 +176,32 @@ async def test_lone_surrogates_never_reach_a_server(
     }
     with staged(calls, calls) as (url, stage):
         async with opened(tmp_path, None, url=url, tools=[tool]) as session:
-            assert await answer(session, f"Read {name}") == "Done."
+            assert await answer(session, f"Read {name}\0") == "Done."
     result = stage.requests[1]["messages"][3]["content"]
     assert result == "scan\ufffd.pdf pair \ufffd"
     for body in stage.bodies:
         assert b"\\ud" not in body.lower()
         body.decode("utf-8")
+    # A NUL, which no database takes, goes the same way.
+    assert "Read scan\ufffd.pdf\ufffd" in stage.bodies[0].decode()
     # Request n stands in request n+1.
     head = stage.bodies[1].rpartition(b"]")[0]
     assert stage.bodies[2].startswith(head)
+
+
+async def test_a_lone_surrogate_in_a_long_result_is_stored(tmp_path: Path) -> None:
+    tool = named("f", ToolResult(text="x" * 50_000 + "\udc80"))
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    calls = {
+        "status": 200,
+        "headers": {"content-type": "application/json"},
+        "body": {"choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]},
+    }
+    with staged(calls) as (url, _):
+        async with opened(tmp_path, None, url=url, tools=[tool]) as session:
+            assert await answer(session) == "Done."
+            ((_, meta),) = session.writer.journal.results("job")
+            assert session.blobs.get(meta["spilled"]).decode() == "x" * 50_000 + "\ufffd"
 
 
 @case("usage-deepseek", "usage-openai-details", "usage-sglang-toplevel")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.history import History
 from deskwork.tasks.progress import tell
@@ -32,7 +29,7 @@ async def watch(
     now = conversation.usage
     if not collapsed(before, now) or before is None or now is None:
         return
-    at = _first_difference(session, conversation)
+    at = first_difference(*_requests(session, conversation))
     why = (
         "the bytes sent before are unchanged, so the server let go of them"
         if at is None
@@ -53,11 +50,16 @@ async def watch(
     )
 
 
-def _first_difference(session: Session, conversation: Conversation) -> int | None:
-    """Where the last request departs from the one before it; None where that stands in it whole.
+def first_difference(earlier: bytes, later: bytes) -> int | None:
+    """The first byte at which a request departs from an earlier one that it should begin with."""
+    if later.startswith(earlier):
+        return None
+    pairs = enumerate(zip(earlier, later, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), len(later))
 
-    The earlier one is put together anew from the journal: what this process holds may be wrong.
-    """
+
+def _requests(session: Session, conversation: Conversation) -> tuple[bytes, bytes]:
+    """The last two requests, put together anew from the journal, without their ends."""
     entries = session.writer.journal.entries(session.job)
     turns = [
         place
@@ -70,8 +72,4 @@ def _first_difference(session: Session, conversation: Conversation) -> int | Non
         for entry in entries[:place]:
             history.apply(entry)
         requests.append(history.conversations[conversation.label].prefix())
-    if len(requests) < 2:
-        return None
-    earlier, later = requests
-    pairs: Any = itertools.zip_longest(earlier, later[: len(earlier)])
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+    return requests[0], requests[-1]

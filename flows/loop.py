@@ -13,7 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from deskwork.tasks import limits, succession, tool_step
-from deskwork.tasks.conversation import HAND_OVER, REPEATS_STOP, REPEATS_TOLD, Conversation
+from deskwork.tasks.conversation import (
+    HAND_OVER,
+    MIN_OUTPUT,
+    REPEATS_STOP,
+    REPEATS_TOLD,
+    Conversation,
+)
+from deskwork.tasks.entries import Draft
 from deskwork.tasks.limits import Limits, Spend
 from deskwork.tasks.model_errors import ContextOverflow
 from deskwork.tasks.model_step import refusal
@@ -97,6 +104,14 @@ async def _shortened(
     session: Session, conversation: Conversation, error: ContextOverflow
 ) -> Conversation:
     """Go on after the server found the history too long; not when it can't be made shorter."""
+    numbers = error.numbers
+    exact = numbers.unit == "tokens" and not numbers.at_least and conversation.most_output is None
+    if exact and numbers.used and numbers.limit and numbers.reserved:
+        left = numbers.limit - numbers.used
+        if MIN_OUTPUT <= left < numbers.reserved:
+            # The history fits: only what is kept for the output does not.
+            await session.append([Draft("limit", {"max_output": left}, (), conversation.number)])
+            return conversation
     if conversation.reply is None:
         raise error
     window = error.limit or conversation.codec.profile.context_window or conversation.tokens

@@ -40,7 +40,8 @@ class Conversation:
     not kept; ``partial`` is the text of replies that were cut by the output limit. ``nudges``
     counts empty and cut replies in a row, ``told`` is what the model was told, and ``repeats``
     how often it made each call. ``usage`` is that of the last reply whose server told it;
-    ``tokens`` estimates the size of the next request.
+    ``tokens`` estimates the size of the next request; ``most_output`` is what the server said
+    its window has left for the output.
     """
 
     def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:
@@ -63,6 +64,7 @@ class Conversation:
         self.ids: Counter[str] = Counter()
         self.usage: dict[str, int] | None = None
         self.tokens = 0.0
+        self.most_output: int | None = None
         self._pieces: list[bytes] = []
         self._size = 0
         self._marks = Marks() if codec.profile.cache_marks else None
@@ -87,6 +89,8 @@ class Conversation:
             why = entry.meta.get("why", "")
             self.told.add(why)
             self.nudges += why in ("empty", "cut")
+        elif entry.kind == "limit":
+            self.most_output = entry.meta["max_output"]
         elif entry.kind == "discarded":
             self.discards.append(entry.meta)
             self.nudges += entry.meta["finish"] == "length"
@@ -182,6 +186,8 @@ class Conversation:
             used = (cut[-1].get("usage") or {}).get("output") or 0
             base = cut[-1].get("max_output") or limit or 0
             limit = int(max(8192, 2 * max(used, base)))
+        if self.most_output is not None:
+            limit = min(limit or self.most_output, self.most_output)
         if limit is None or profile.context_window is None:
             return limit
         return max(MIN_OUTPUT, min(limit, int(profile.context_window - self.tokens)))

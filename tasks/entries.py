@@ -35,7 +35,7 @@ Body = tuple[bytes | BlobSegment, ...]
 class Draft:
     """What is to be appended: an entry that has no place in the chain yet.
 
-    ``kind`` is one of start, conversation, system, user, assistant, discarded, tool, note,
+    ``kind`` is one of start, conversation, system, user, assistant, discarded, tool, limit, note,
     decision, resumed, moved, fork, outcome. ``meta`` is plain JSON; ``body`` the bytes that stand
     in requests.
     """

@@ -239,3 +239,23 @@ async def test_a_brief_that_is_itself_too_long_stops_the_job(tmp_path: Path) -> 
     async with opened(tmp_path, Tiny([])) as session:
         with pytest.raises(ContextOverflow):
             await answer(session)
+
+
+async def test_when_only_the_output_does_not_fit_its_limit_is_lowered(tmp_path: Path) -> None:
+    class Tight(Recording):
+        def respond(self, path: str, body: bytes) -> tuple[int, str, list[bytes]]:
+            if json.loads(body).get("max_tokens", 9000) > 3000:
+                self.bodies.append(body)
+                text = (
+                    "This model's maximum context length is 8000 tokens. However, you requested "
+                    "14000 tokens (5000 in the messages, 9000 in the completion)."
+                )
+                error = {"error": {"message": text, "code": "context_length_exceeded"}}
+                return 400, "application/json", [json.dumps(error).encode()]
+            return super().respond(path, body)
+
+    model = Tight([Said("End.")])
+    async with opened(tmp_path, model) as session:
+        assert await answer(session) == "End."
+        assert len(session.history.conversations) == 1
+    assert [json.loads(body).get("max_tokens") for body in model.bodies] == [None, 3000]

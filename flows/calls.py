@@ -13,8 +13,9 @@ from deskwork.flows.launching import launch
 from deskwork.tasks.encoding import clean
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome
-from deskwork.tasks.requests import AskRequest, ResearchRequest
+from deskwork.tasks.requests import AskRequest, DocumentsRequest, ResearchRequest
 from deskwork.tasks.schedule import Asked
+from deskwork.tasks.schema import load_schema
 from deskwork.tools.errors import WrongUse
 
 Checked = TypeVar("Checked", bound=BaseModel)
@@ -91,3 +92,35 @@ async def research(
         job=job,
     )
     return await launch("research", request, transport)
+
+
+async def documents(
+    paths: Sequence[str | Path],
+    schema: str | Path,
+    *,
+    out: str | Path | None = None,
+    budget: Asked = "auto",
+    model: str | None = None,
+    limits: Limits | None = None,
+    job: str | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Outcome:
+    """Extract records of a schema from files; ``out`` is the workbook to write.
+
+    ``schema`` is a JSON Schema file, or a pydantic class as ``module:Class`` or ``file.py:Class``.
+    Every file has a row in the workbook, those that could not be read too. As with `ask`, the
+    same call again goes on, and no file is extracted twice.
+    """
+    loaded = load_schema(str(schema))
+    request = checked(
+        DocumentsRequest,
+        files=[Path(path).absolute() for path in paths],
+        schema_source=loaded.source,
+        record_schema=loaded.schema,
+        out=Path(out).absolute() if out else None,
+        budget=budget,
+        model=model,
+        limits=limits or Limits(max_steps=None),
+        job=job,
+    )
+    return await launch("documents", request, transport)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import json
 import sys
 from collections.abc import Callable, Coroutine
@@ -84,6 +85,51 @@ def research(question: str, out: Path | None, **options: Any) -> int:
     """Research QUESTION: plan, investigate, draft, check, and publish a cited report."""
     given = _given(options)
     return _run(calls.research(question, out=out, **given), as_json=options["as_json"])
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--schema", required=True, help="A JSON Schema file, or module:Class.")
+@click.option("--out", type=_PATH, help="The workbook to write, such as records.xlsx.")
+@click.option(
+    "--budget",
+    type=click.Choice(["low", "high", "max", "auto"]),
+    default="auto",
+    show_default=True,
+    help="How long the model thinks; auto begins low and thinks more on doubt.",
+)
+@click.option("--model", help="Another model at the same endpoint.")
+@click.option("--job", help="The job's id; left out, it follows from the inputs.")
+@_limits
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def documents(
+    paths: tuple[str, ...], schema: str, out: Path | None, as_json: bool, **options: Any
+) -> int:
+    """Extract records from the files, folders or patterns in PATHS, with evidence for each field.
+
+    Writes a workbook with a row for every input file, the same as JSON, and a page for review.
+    """
+    limits = {name: options.pop(f"max_{name}") for name in ("steps", "tokens", "cost", "seconds")}
+    given = {f"max_{name}": value for name, value in limits.items()}
+    job = calls.documents(
+        _expanded(paths), schema, out=out, limits=calls.checked(Limits, **given), **options
+    )
+    return _run(job, as_json=as_json)
+
+
+def _expanded(paths: tuple[str, ...]) -> list[Path]:
+    """The paths, patterns resolved. Raises `WrongUse` for a pattern that nothing fits."""
+    found: list[Path] = []
+    for text in paths:
+        if Path(text).exists() or not any(letter in text for letter in "*?["):
+            found.append(Path(text))
+            continue
+        # Not Path.glob: it takes no absolute pattern.
+        matches = sorted(Path(match) for match in glob.glob(text, recursive=True))  # noqa: PTH207
+        if not matches:
+            raise WrongUse(f"No file fits {text}.", "Check the pattern and the folder.")
+        found += matches
+    return found
 
 
 @click.command()
@@ -191,4 +237,4 @@ def _print(done: Outcome, *, as_json: bool) -> int:
     return done.exit_code
 
 
-COMMANDS = [ask, research, resume]
+COMMANDS = [ask, research, documents, resume]

@@ -21,7 +21,7 @@ from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
 from deskwork.tasks.progress import tell
-from deskwork.tasks.requests import AskRequest, JobRequest, ResearchRequest
+from deskwork.tasks.requests import AskRequest, DocumentsRequest, JobRequest, ResearchRequest
 from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.starts import find_or_create, make_start, read_image
 from deskwork.tasks.workbench import Workbench
@@ -40,6 +40,7 @@ lost = threading.Event()
 
 FLOWS = {
     "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
+    "documents": ("deskwork.flows.extracting", "documents_flow", DocumentsRequest),
     "research": ("deskwork.flows.investigation", "research_flow", ResearchRequest),
 }
 """Each flow's module, its name there, and what it takes."""

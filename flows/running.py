@@ -166,7 +166,7 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
     failed = [file for file in collection.files if file.state != "ready"]
     for file in failed:
         tell("trouble", writer.job, f"not read: {file.name}: {file.reason}")
-    if failed and len(failed) == len(collection.files):
+    if failed and len(failed) == len(collection.files) and recorded["flow"] != "documents":
         raise WrongUse(
             "None of the files can be read: "
             + "; ".join(f"{file.name}: {file.reason}" for file in failed[:5]),

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deskwork.tasks.extractive_fields import extraction
 from deskwork.tasks.extractive_passages import passages_of
 from deskwork.tasks.extractive_plan import companies_of, files_listed, files_of, plan
 from deskwork.tasks.extractive_report import (
@@ -65,6 +66,8 @@ class ExtractiveModel(LocalModel):
         brief = next((m["text"] for m in asked.messages if m["role"] == "user"), "")
         if kind == "plan":
             return Said(plan(brief))
+        if kind == "extract":
+            return Said(extraction(brief))
         if kind == "draft":
             return Said(draft(brief))
         if kind == "repair":

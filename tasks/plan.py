@@ -30,7 +30,7 @@ class Plan(BaseModel):
 def read_plan(text: str) -> Plan:
     """The plan in a model's answer. Raises `ValueError` with a sentence for the model."""
     try:
-        return Plan.model_validate(_first_object(text))
+        return Plan.model_validate(first_object(text))
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(str(part) for part in row['loc'])}: {row['msg']}"
@@ -39,7 +39,7 @@ def read_plan(text: str) -> Plan:
         raise ValueError(f"The plan is not of the form asked for: {problems}.") from None
 
 
-def _first_object(text: str) -> Any:
+def first_object(text: str) -> Any:
     """The first JSON object in a text; models like to put fences and words around it."""
     decoder = json.JSONDecoder()
     for match in re.finditer(r"\{", text):

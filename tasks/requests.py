@@ -6,7 +6,7 @@ The descriptions here are the form in the Prefect UI. Secrets never stand in a r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -62,4 +62,30 @@ class ResearchRequest(JobRequest):
     out: Path | None = Field(
         default=None,
         description="Folder for the report; left empty, `reports` under the Deskwork home.",
+    )
+
+
+class DocumentsRequest(JobRequest):
+    """A document job: files in, records with evidence out."""
+
+    question: str = Field(
+        default="Extract the records.", description="What the records are for, in a sentence."
+    )
+    budget: Asked = Field(
+        default="auto",
+        description="How long the model may think; auto begins low and thinks more on doubt.",
+    )
+    limits: Limits = Field(
+        default=Limits(max_steps=None),
+        description="How much the job may use before it stops and reports.",
+    )
+    schema_source: str = Field(
+        description="A JSON Schema file, or a pydantic class as module:Class or file.py:Class."
+    )
+    record_schema: dict[str, Any] = Field(
+        default={}, description="The schema itself, so that a changed one is another job."
+    )
+    out: Path | None = Field(
+        default=None,
+        description="The workbook to write; left empty, `documents` under the Deskwork home.",
     )

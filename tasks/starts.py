@@ -47,7 +47,7 @@ class Start:
                 "request": self.request,
                 "files": [list(pair) for pair in self.files],
                 "settings": self.settings,
-                "limits": self.limits.model_dump(exclude_none=True),
+                "limits": self.limits.model_dump(),
             },
         )
 
@@ -183,7 +183,7 @@ def going_on(history: History, start: Start) -> list[Draft]:
         Draft(
             "resumed",
             {
-                "limits": start.limits.model_dump(exclude_none=True),
+                "limits": start.limits.model_dump(),
                 "model_url": start.settings.get("model_url"),
             },
         )

@@ -75,6 +75,24 @@ class Collection:
         """Name and SHA-256 of every file; the hash is "" where a file couldn't be opened."""
         return [(file.name, file.sha256) for file in self.files]
 
+    def only(self, name: str) -> Collection:
+        """A collection of this file alone."""
+        return Collection(self._store, [self.file(name)])
+
+    def characters(self) -> int:
+        """The length of the stored text of all files together."""
+        documents = {file.document for file in self.files if file.state == "ready"}
+        total = 0
+        with self._store.connect() as connection:
+            for document in documents:
+                first = document * PAGES_PER_DOCUMENT
+                (length,) = connection.execute(
+                    "SELECT coalesce(sum(length(text)), 0) FROM pages WHERE id > ? AND id < ?",
+                    (first, first + PAGES_PER_DOCUMENT),
+                ).fetchone()
+                total += length
+        return total
+
     def file(self, name: str) -> SourceFile:
         """The entry under this name, or under a name that ends in it if that is the only one.
 

@@ -1,0 +1,111 @@
+"""A page for the review of records: each field beside the words of its source, marked.
+
+The page holds everything itself. Pictures of pages are shown for the records with problems, so
+that the page stays small enough to open for thousands of files.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from typing import Any
+
+import jinja2
+from PIL import Image
+
+from deskwork.tools.collection import Collection
+from deskwork.tools.errors import ToolError
+
+PICTURES = 150
+"""Pictures of pages on one page, at most."""
+_AROUND = 160
+_TEMPLATE = jinja2.Environment(autoescape=True).from_string(
+    """<!doctype html><html lang="en"><meta charset="utf-8"><title>Records of {{ data.job }}</title>
+<style>
+body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:1100px;color:#1d2530}
+table{border-collapse:collapse;width:100%;margin:.4rem 0 1rem}
+td,th{border-bottom:1px solid #d9dee5;padding:.3rem .6rem;text-align:left;vertical-align:top}
+mark{background:#ffe27a}.bad{color:#a32020}.src{color:#5b6675;font-size:13px}
+section{border:1px solid #d9dee5;border-radius:6px;padding:1rem;margin:1rem 0}
+img{max-width:100%;border:1px solid #d9dee5}h2{margin:.2rem 0}
+</style>
+<h1>Records of {{ data.job }}</h1>
+<p>{{ data.records|length }} records from {{ data.files|length }} files; state: {{ data.state }}.
+Not reviewed until a person has reviewed it.</p>
+<h2>Files</h2><table><tr><th>File<th>State<th>Reason</tr>
+{% for row in data.files %}<tr><td>{{ row.file }}
+<td{% if row.state != "done" %} class="bad"{% endif %}>{{ row.state }}
+<td>{{ row.reason }}</tr>{% endfor %}</table>
+{% for row in shown %}<section id="r{{ loop.index }}"><h2>{{ row.file }}</h2>
+<p class="src">{{ row.document }}
+{% if row.pages %}pages {{ row.pages|join(", ") }}{% endif %}</p>
+{% for problem in row.problems %}<p class="bad">{{ problem }}</p>{% endfor %}
+<table><tr><th>Field<th>Value<th>Source</tr>
+{% for field in row.fields %}<tr><td>{{ field.pointer }}<td>{{ field.value }}<td class="src">
+{% if field.passage %}page {{ field.page }}: {{ field.passage }}
+{% else %}<span class="bad">no evidence</span>{% endif %}</tr>{% endfor %}</table>
+{% for picture in row.pictures %}<img alt="page {{ picture.page }}" src="{{ picture.url }}">
+{% endfor %}</section>{% endfor %}</html>
+"""
+)
+
+
+def review_page(data: dict[str, Any], collection: Collection) -> str:
+    """The page for the data of a document job; records with problems come first."""
+    ordered = sorted(data["records"], key=lambda row: not row["problems"])
+    left = PICTURES
+    shown = []
+    for row in ordered:
+        pages = sorted({e["page"] for e in row["evidence"].values()}) or row["pages"][:1]
+        pictures = _pictures(collection, row["file"], pages[:left]) if row["problems"] else []
+        left -= len(pictures)
+        shown.append({**row, "fields": _fields(row, collection), "pictures": pictures})
+    return _TEMPLATE.render(data=data, shown=shown)
+
+
+def _fields(row: dict[str, Any], collection: Collection) -> list[dict[str, Any]]:
+    from deskwork.tasks.extracted import leaves
+
+    fields = []
+    for pointer, value in leaves(row["record"]):
+        evidence = row["evidence"].get(pointer)
+        fields.append(
+            {
+                "pointer": pointer,
+                "value": value,
+                "page": evidence["page"] if evidence else None,
+                "passage": _passage(collection, row["file"], evidence) if evidence else None,
+            }
+        )
+    return fields
+
+
+def _passage(collection: Collection, file: str, evidence: dict[str, Any]) -> Any:
+    from markupsafe import Markup
+
+    quote = evidence["quote"]
+    try:
+        text = collection.page(file, evidence["page"]).text
+    except ToolError:
+        text = quote
+    start = max(text.find(quote), 0)
+    before = text[max(0, start - _AROUND) : start]
+    after = text[start + len(quote) : start + len(quote) + _AROUND]
+    parts = (html.escape(before), html.escape(quote), html.escape(after))
+    return Markup("{}<mark>{}</mark>{}").format(*(Markup(part) for part in parts))
+
+
+def _pictures(collection: Collection, file: str, pages: list[int]) -> list[dict[str, Any]]:
+    found = []
+    for page in pages:
+        try:
+            picture = Image.open(io.BytesIO(collection.picture(file, page))).convert("RGB")
+        except (ToolError, OSError):
+            continue
+        picture.thumbnail((1000, 1000))
+        data = io.BytesIO()
+        picture.save(data, "JPEG", quality=70)
+        url = "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode()
+        found.append({"page": page, "url": url})
+    return found

@@ -1,0 +1,107 @@
+"""What a record must look like: a JSON Schema file, or a pydantic class by its import path."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from jsonschema.validators import validator_for
+from pydantic import BaseModel, ValidationError
+
+from deskwork.tools.errors import WrongUse
+
+_HINT = "Give a JSON Schema file, or a pydantic class as `module:Class` or `file.py:Class`."
+
+
+@dataclass(frozen=True)
+class RecordSchema:
+    """``source`` is what was given; ``schema`` the JSON Schema of one record, an object."""
+
+    source: str
+    schema: dict[str, Any]
+    model: type[BaseModel] | None = field(default=None, compare=False, repr=False)
+
+    def problems(self, record: Any) -> list[str]:
+        """What is wrong with a record, as sentences that name the field; empty if nothing."""
+        if self.model is not None:
+            try:
+                self.model.model_validate(record)
+            except ValidationError as error:
+                return [
+                    f"{_pointer(row['loc'])}: {row['msg']}"
+                    for row in error.errors(include_url=False)
+                ]
+            return []
+        checker = validator_for(self.schema, jsonschema.Draft202012Validator)
+        validator = checker(self.schema, format_checker=checker.FORMAT_CHECKER)
+        found = sorted(validator.iter_errors(record), key=lambda error: list(map(str, error.path)))
+        return [f"{_pointer(error.absolute_path)}: {error.message}" for error in found]
+
+
+def load_schema(source: str) -> RecordSchema:
+    """The schema that a person named. Raises `WrongUse` saying what is wrong with it."""
+    if ":" in source and not Path(source).exists():
+        return _from_class(source)
+    path = Path(source)
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WrongUse(f"The schema {source} can't be read: {error.strerror}.", _HINT) from None
+    except ValueError as error:
+        raise WrongUse(f"The schema {source} is no JSON: {error}.", _HINT) from None
+    return RecordSchema(str(path.absolute()), _checked(schema, source))
+
+
+def _checked(schema: Any, source: str) -> dict[str, Any]:
+    if not isinstance(schema, dict):
+        raise WrongUse(f"The schema {source} is no JSON object.", _HINT)
+    try:
+        validator_for(schema, jsonschema.Draft202012Validator).check_schema(schema)
+    except jsonschema.SchemaError as error:
+        where = _pointer(error.absolute_path)
+        raise WrongUse(
+            f"The schema {source} is wrong at {where}: {error.message}.", _HINT
+        ) from None
+    if schema.get("type", "object") != "object" or not schema.get("properties"):
+        raise WrongUse(
+            f"The schema {source} describes no record with fields.",
+            'It needs "type": "object" and "properties"; a list of lines is a field of type array.',
+        )
+    return schema
+
+
+def _from_class(source: str) -> RecordSchema:
+    name, _, attribute = source.rpartition(":")
+    try:
+        module = _module(name)
+        found = getattr(module, attribute)
+    except (ImportError, AttributeError, OSError, SyntaxError) as error:
+        raise WrongUse(f"The schema {source} can't be loaded: {error}.", _HINT) from None
+    if not (isinstance(found, type) and issubclass(found, BaseModel)):
+        raise WrongUse(f"The schema {source} is no pydantic class.", _HINT)
+    where = f"{Path(name).absolute()}:{attribute}" if name.endswith(".py") else source
+    return RecordSchema(where, _checked(found.model_json_schema(), source), found)
+
+
+def _module(name: str) -> Any:
+    if not name.endswith(".py"):
+        # As with tools: modules of the current folder count, wherever the command is installed.
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(Path(name).stem, name)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{name} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _pointer(path: Any) -> str:
+    return "/" + "/".join(str(part) for part in path)

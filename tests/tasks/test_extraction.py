@@ -1,0 +1,167 @@
+"""The parts of extraction: schemas, values against quotes, totals, the built-in fields."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deskwork.tasks.extracted import bears_out, leaves, numbers_in
+from deskwork.tasks.extractive_fields import extraction
+from deskwork.tasks.reconcile import disagreements
+from deskwork.tasks.schema import load_schema
+from deskwork.tools.errors import WrongUse
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "is no JSON object"),
+        ('{"type": "object"}', "no record with fields"),
+        ('{"type": "object", "properties": {"a": {"type": "texts"}}}', "wrong at /properties/a"),
+    ],
+)
+def test_a_wrong_schema_is_told(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(text)
+    with pytest.raises(WrongUse, match=message):
+        load_schema(str(path))
+
+
+def test_a_schema_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="can't be read"):
+        load_schema(str(tmp_path / "none.json"))
+    with pytest.raises(WrongUse, match="can't be loaded"):
+        load_schema("no_such_module:Invoice")
+    with pytest.raises(WrongUse, match="no pydantic class"):
+        load_schema("json:dumps")
+
+
+def test_a_pydantic_class_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.py"
+    path.write_text(
+        "from pydantic import BaseModel\n\n"
+        "class Line(BaseModel):\n    text: str\n    amount: float\n\n"
+        "class Bill(BaseModel):\n    number: str\n    lines: list[Line] = []\n"
+    )
+    schema = load_schema(f"{path}:Bill")
+    assert schema.problems({"number": "1", "lines": [{"text": "a", "amount": 1}]}) == []
+    (problem,) = schema.problems({"number": "1", "lines": [{"text": "a"}]})
+    assert problem.startswith("/lines/0/amount: ")
+
+
+@pytest.mark.parametrize(
+    ("quote", "value"),
+    [
+        ("Net sales 1,234.5", 1234.5),
+        ("Summe 1.234,50 EUR", 1234.5),
+        ("1 234,50", 1234.5),
+        ("(1,577)", -1577),
+        ("842.6 million", 842_600_000),
+        ("12.5 %", 0.125),
+        ("Acme Supplies Ltd, London", "ACME Supplies Ltd."),
+        ("on March 3, 2026", "2026-03-03"),
+        ("No. 2026-001", "2026-001"),
+        ("paid in full", True),
+    ],
+)
+def test_a_value_that_stands_in_its_quote(quote: str, value: object) -> None:
+    assert bears_out(quote, value)
+
+
+@pytest.mark.parametrize(
+    ("quote", "value"),
+    [
+        ("Net sales 1,234.5", 1234.6),
+        ("842.6 million", 842.6e9),
+        ("Acme Supplies Ltd", "Omega Holding GmbH"),
+        ("on March 3, 2026", "1999-03-03"),
+    ],
+)
+def test_a_value_that_does_not(quote: str, value: object) -> None:
+    assert not bears_out(quote, value)
+
+
+@given(st.floats(min_value=0, max_value=1e9).map(lambda value: round(value, 2)))
+def test_any_amount_is_read_in_either_notation(value: float) -> None:
+    english = f"{value:,.2f}"
+    german = english.replace(",", "_").replace(".", ",").replace("_", ".")
+    for text in (english, german):
+        assert any(abs(number - value) < 0.005 for number in numbers_in(f"Total {text} due"))
+
+
+def test_pointers_are_escaped() -> None:
+    assert list(leaves({"a/b": [{"c~d": 1, "none": None, "empty": ""}]})) == [("/a~1b/0/c~0d", 1)]
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ({"subtotal": 10.0, "tax": 1.0, "total": 12.0}, "make 11.00, but total is 12.00"),
+        ({"lines": [{"amount": 1.0}, {"amount": 2.0}], "total": 5.0}, "2 lines add up to 3.00"),
+        ({"invoice_date": "2026-03-02", "due_date": "2026-03-01"}, "is before invoice_date"),
+        ({"currency": "EUR", "x": {"currency": "USD"}}, "several currencies: EUR, USD"),
+    ],
+)
+def test_what_does_not_agree(record: dict[str, object], sentence: str) -> None:
+    assert any(sentence in found for found in disagreements(record))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"subtotal": 10.0, "tax": 1.0, "total": 11.0},
+        {"lines": [{"amount": 1.005}, {"amount": 2.0}], "total": 3.01},
+        {"lines": [{"amount": 5.0}], "subtotal": 5.0, "tax": 1.0, "total": 6.0},
+        {"total": 5.0, "lines": []},
+        {"anything": ["a", "b"], "date": "soon"},
+    ],
+)
+def test_what_agrees_or_can_t_be_told(record: dict[str, object]) -> None:
+    assert disagreements(record) == []
+
+
+def test_the_built_in_fields() -> None:
+    schema = {
+        "title": "Statement",
+        "properties": {
+            "account_number": {"type": "string"},
+            "closing_balance": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+            "statement_date": {"type": "string", "format": "date"},
+            "status": {"enum": ["open", "closed"]},
+            "lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}},
+            "missing": {"type": "string"},
+        },
+        "$defs": {
+            "Line": {
+                "properties": {
+                    "date": {"type": "string", "format": "date"},
+                    "amount": {"type": "number"},
+                }
+            }
+        },
+    }
+    page = (
+        "Account No. DE-12 34\nStatus: Open\nStatement date: March 31, 2026\n\n"
+        "| Date | Amount |\n|---|---|\n| 01.03.2026 | (12,50) |\n| 02.03.2026 | 1,234.00 |\n\n"
+        "Closing balance: -1.234,56 EUR\n"
+    )
+    brief = (
+        f"Schema of a record:\n```json\n{json.dumps(schema)}\n```\n\nFile: a\n\n## Page 1\n\n{page}"
+    )
+    (document,) = json.loads(extraction(brief))["documents"]
+    assert document["record"] == {
+        "account_number": "DE-12 34",
+        "closing_balance": -1234.56,
+        "statement_date": "2026-03-31",
+        "status": "open",
+        "lines": [
+            {"date": "2026-03-01", "amount": -12.5},
+            {"date": "2026-03-02", "amount": 1234.0},
+        ],
+    }
+    assert document["evidence"]["/lines/1/amount"]["quote"] == "| 02.03.2026 | 1,234.00 |"

@@ -14,6 +14,7 @@ from typing import Any
 
 import xlsxwriter
 
+from deskwork.tasks import faults
 from deskwork.tasks.extracted import Found
 from deskwork.tools.errors import StorageError
 
@@ -97,10 +98,11 @@ def write_outputs(path: Path, data: Row, review: str) -> list[Path]:
 
 
 def _replaced(path: Path, write: Callable[[Path], object]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.part")  # the same after a kill: none is left over
     write(temporary)
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
+    faults.point("publishing")
     temporary.replace(path)
 
 

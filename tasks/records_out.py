@@ -114,7 +114,7 @@ def _workbook(path: Path, data: Row) -> None:
         _sheet(book, "Records", flat)
         for name, rows in lists.items():
             _sheet(book, name, rows)
-        _sheet(book, "Evidence", _evidence_rows(data["records"]), ("file", "field", "value"))
+        _sheet(book, "Evidence", _evidence_rows(data["records"]), ("record", "file", "field"))
         _sheet(book, "Exceptions", data["exceptions"], ("file", "field", "problem"))
         _sheet(book, "Files", data["files"], FILE_COLUMNS)
 

@@ -86,6 +86,8 @@ def _line(progress: Progress) -> str:
             text += f" · thinking {tier}"
         if spend.get("tokens"):
             text += f" · {spend['tokens']:,} tokens"
+        if (left := progress.data.get("left")) is not None:
+            text += f" · {left:,} left in the window"
         if spend.get("cost") is not None:
             text += f" · cost {spend['cost']:.4f}"
     if progress.kind == "index" and progress.data.get("total"):

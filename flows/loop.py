@@ -92,6 +92,7 @@ async def run_conversation(
             f"{prefix}step {step}",
             tier=conversation.opening.tier,
             spend=budgets[-1].spend().model_dump(),
+            left=conversation.left,
         )
         try:
             await steps.ask_model(session, conversation, f"{prefix}step {step}: ask the model")

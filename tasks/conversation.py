@@ -161,6 +161,12 @@ class Conversation:
         return HAND_OVER in self.told
 
     @property
+    def left(self) -> int | None:
+        """Tokens of the window that the next request leaves; None where the window is unknown."""
+        window = self.codec.profile.context_window
+        return None if window is None else max(0, int(window - self.tokens))
+
+    @property
     def is_full(self) -> bool:
         """True when the next request leaves no more of the window than a hand-over needs."""
         window = self.codec.profile.context_window

@@ -164,7 +164,7 @@ def _spoken(tables: Mapping[str, Table], name: str, protocol: str | None) -> dic
 
 def _lent(protocol: str) -> dict[str, Any]:
     """What a protocol itself asks for, whoever serves it."""
-    plain = {"headers": {}, "max_output": None, "output_field": "max_tokens"}
+    plain: dict[str, Any] = {"headers": {}, "max_output": None, "output_field": "max_tokens"}
     origin = {"messages": "anthropic", "responses": "openai"}.get(protocol)
     if origin is None:
         return plain

@@ -97,9 +97,10 @@ async def _record(
     before = conversation.usage
     if status := _status(reply):
         meta["status"] = status
-        tell("trouble", session.job, _STATUSES[status])
     drafts = _drafts(conversation, reply, meta, _repaired(session, reply))
     await session.append(drafts, reply=_as_kept(conversation, reply))
+    if status:
+        tell("trouble", session.job, _STATUSES[status])
     await watch(session, conversation, before)
     await _note_loss(session, conversation, reply)
     if reply.finish == "refused":

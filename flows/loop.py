@@ -82,6 +82,9 @@ async def run_conversation(
             await _run_calls(session, conversation, prefix, steps, recorded)
             recorded = set()
             continue
+        if conversation.overflowed:
+            conversation = await _after_overflow(session, conversation)
+            continue
         if succession.is_stale(session, conversation):
             conversation = await succession.move(session, conversation)
         await _guard(session, conversation, budgets)
@@ -117,6 +120,18 @@ async def _shortened(
         raise error
     window = error.limit or conversation.codec.profile.context_window or conversation.tokens
     return await succession.cut_off(session, conversation, int(window / 4))
+
+
+async def _after_overflow(session: Session, conversation: Conversation) -> Conversation:
+    """Go on after a reply that filled the window; not when the fresh start was no help."""
+    if conversation.why == "overflow" and not conversation.repeats:
+        raise ContextOverflow(
+            "The model's replies fill its whole context window, though the work began anew in a "
+            "fresh one.",
+            "Ask for less at once, or ask anew with a larger model.",
+        )
+    window = conversation.codec.profile.context_window or conversation.tokens
+    return await succession.cut_off(session, conversation, max(MIN_OUTPUT, int(window / 4)))
 
 
 async def _run_calls(

@@ -180,7 +180,7 @@ class Probes:
         if thinking:
             message["reasoning_content"] = thinking
         reply = Reply(message, "", (call,), "calls", "tool_calls", thinking=thinking)
-        said = self._codec.assistant(reply, lambda place, call_id: call_id)
+        said = self._codec.assistant(reply, lambda place, call_id, before: call_id)
         result = self._codec.result(said.call_ids[0], "7", (), is_error=False)
         items = [
             self._user("Report the number 7, then say done."),

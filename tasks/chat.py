@@ -5,19 +5,17 @@ What differs between servers (names of the thinking field, ids, limits) comes fr
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from deskwork.tasks.chat_stream import ChatParser, reply_from
 from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.profiles import Profile
-from deskwork.tasks.protocol import Encoded, ImageRef, Opening
+from deskwork.tasks.protocol import NOTHING_REPAIRED, Encoded, FreshId, ImageRef, Opening
 from deskwork.tasks.replies import Finish, Reply, valid_object
 from deskwork.tools.tool import Tool
 
-_KIMI_ID = re.compile(r"functions\.\w+:\d+")
 _THINKING = ("reasoning_content", "reasoning")
 
 
@@ -78,22 +76,25 @@ class ChatCodec:
         body.append(b"]}")
         return joined(body)
 
-    def assistant(self, reply: Reply, fresh_id: Callable[[int, str], str]) -> Encoded:
+    def assistant(
+        self, reply: Reply, fresh_id: FreshId, repaired: Mapping[int, str] = NOTHING_REPAIRED
+    ) -> Encoded:
         """The reply under the names this server reads, its calls' arguments valid objects."""
         message = reply.message
         wire: dict[str, Any] = {"role": "assistant"}
         received: dict[str, Any] = {}
-        if "content" in message and not (
-            self.profile.omit_empty_content and not message["content"]
-        ):
-            wire["content"] = message["content"]
-        elif message.get("content") == "":
-            received["content"] = ""
+        if "content" in message:
+            content = message["content"]
+            said = _not_empty(content) if self.profile.omit_empty_content else content
+            if said or not self.profile.omit_empty_content:
+                wire["content"] = said
+            if said != content:
+                received["content"] = content
         self._thinking(message, wire, received)
         for name in ("reasoning_details", "refusal"):
             if message.get(name) is not None:
                 wire[name] = message[name]
-        ids = self._calls(message.get("tool_calls") or [], wire, received, fresh_id)
+        ids = self._calls(message.get("tool_calls") or [], wire, received, fresh_id, repaired)
         return Encoded(dumps(wire), received, ids)
 
     def _thinking(
@@ -127,16 +128,14 @@ class ChatCodec:
         calls: list[dict[str, Any]],
         wire: dict[str, Any],
         received: dict[str, Any],
-        fresh_id: Callable[[int, str], str],
+        fresh_id: FreshId,
+        repaired: Mapping[int, str],
     ) -> tuple[str, ...]:
         sent: list[dict[str, Any]] = []
         for place, call in enumerate(calls):
             function = call.get("function") or {}
-            arguments = valid_object(function.get("arguments"))
-            call_id = fresh_id(place, call.get("id") or "")
-            if any(other["id"] == call_id for other in sent) and not is_kimi_id(call_id):
-                # Two calls of one message can't be told apart by one id.
-                call_id = f"{call_id}-{place + 1}"
+            arguments = repaired.get(place) or valid_object(function.get("arguments"))
+            call_id = fresh_id(place, call.get("id") or "", [other["id"] for other in sent])
             if arguments != function.get("arguments"):
                 received[f"tool_calls.{place}.arguments"] = function.get("arguments")
             if call_id != call.get("id"):
@@ -250,6 +249,8 @@ class ChatCodec:
         return reply_from({"choices": [{"message": message, "finish_reason": raw_finish}]})
 
 
-def is_kimi_id(call_id: str) -> bool:
-    """True for Kimi's own ids, which repeat across turns and must never be renamed."""
-    return bool(_KIMI_ID.fullmatch(call_id))
+def _not_empty(content: Any) -> Any:
+    """Content without its empty text parts; None where nothing is left."""
+    if isinstance(content, list):
+        content = [part for part in content if part.get("type") != "text" or part.get("text")]
+    return content or None

@@ -7,6 +7,7 @@ is to be done next can be read off the result, whether it was folded live or aft
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +15,14 @@ from deskwork.tasks.cache_marks import Marks, spliced, without_marks
 from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Entry
 from deskwork.tasks.protocol import Codec, ImageRef, Opening
-from deskwork.tasks.replies import Reply, ToolCall
+from deskwork.tasks.replies import Reply, ToolCall, is_kimi_id, suffixed
 
 REPEATS_TOLD = 3
 """So many equal calls, and the model is told that it repeats itself."""
 REPEATS_STOP = 6
 """So many equal calls, and the job stops for a person to look."""
+OVERFLOW = "context_overflow"
+"""The status of a reply that was cut because it filled the context window."""
 HAND_OVER = "hand-over"
 """Why the user message was said that asks for a hand-over."""
 MIN_OUTPUT = 1024
@@ -41,7 +44,8 @@ class Conversation:
     counts empty and cut replies in a row, ``told`` is what the model was told, and ``repeats``
     how often it made each call. ``usage`` is that of the last reply whose server told it;
     ``tokens`` estimates the size of the next request; ``most_output`` is what the server said
-    its window has left for the output.
+    its window has left for the output. ``overflowed`` is True once a reply filled the window:
+    nothing more is said here.
     """
 
     def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:
@@ -57,6 +61,8 @@ class Conversation:
         self.pictures: list[ImageRef] = []
         self.discards: list[dict[str, Any]] = []
         self.refusal: str | None = None
+        self.overflowed = False
+        self.why: str = meta.get("why", "")
         self.partial = ""
         self.nudges = 0
         self.told: set[str] = set()
@@ -75,6 +81,7 @@ class Conversation:
 
     def apply(self, entry: Entry, wire: bytes, reply: Reply | None = None) -> None:
         """Take one entry. ``wire`` is its body with blobs expanded; ``reply`` saves reading it."""
+        self.overflowed |= entry.meta.get("status") == OVERFLOW
         if entry.kind == "system":
             self.opening = replace(self.opening, system=wire)
         elif entry.kind == "assistant":
@@ -209,19 +216,25 @@ class Conversation:
         """What the next request begins with, cache marks left out: it stands in all later ones."""
         return b"".join((without_marks(self.codec.head(self.opening)), *self._pieces))
 
-    def fresh_id(self, place: int, call_id: str) -> str:
+    def fresh_id(self, place: int, call_id: str, before: Sequence[str]) -> str:
         """The id a call bears on the wire; the same for the same history.
 
-        A missing id is made; a repeated one gets a suffix where the server wants ids unique.
+        A missing id is made. One that stands ``before`` in the same reply gets a suffix, and one
+        that was used in an earlier reply where the server wants ids unique.
         """
-        if not call_id:
-            return f"call_{self.number}_{self._items}_{place}"
-        if self.codec.profile.ids == "verbatim" or not self.ids[call_id]:
-            return call_id
-        number = 2
-        while self.ids[f"{call_id}-{number}"]:
-            number += 1
-        return f"{call_id}-{number}"
+
+        def is_taken(candidate: str) -> bool:
+            return candidate in before or bool(self.ids[candidate])
+
+        profile = self.codec.profile
+        made = not call_id
+        call_id = call_id or f"call_{self.number}_{self._items}_{place}"
+        if made or profile.ids == "unique":
+            repeats = is_taken(call_id)
+        else:
+            # Kimi's results are paired by their order, and its ids must stay as they are.
+            repeats = call_id in before and not (profile.protocol == "chat" and is_kimi_id(call_id))
+        return suffixed(call_id, is_taken) if repeats else call_id
 
 
 def signature(call: ToolCall) -> tuple[str, str]:

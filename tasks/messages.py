@@ -7,7 +7,7 @@ joined, since all results of a turn must stand in one user message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from deskwork.tasks.cache_marks import marked
@@ -15,8 +15,8 @@ from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.messages_stream import MessagesParser, reply_from
 from deskwork.tasks.profiles import Profile
-from deskwork.tasks.protocol import Encoded, ImageRef, Opening
-from deskwork.tasks.replies import Finish, Reply
+from deskwork.tasks.protocol import NOTHING_REPAIRED, Encoded, FreshId, ImageRef, Opening
+from deskwork.tasks.replies import Finish, Reply, valid_object
 from deskwork.tools.tool import Tool
 
 _GROUPED = ("tool", "joined")
@@ -64,7 +64,9 @@ class MessagesCodec:
         texts = [part for part in parts if isinstance(part, str)]
         return _blocks(texts, images)
 
-    def assistant(self, reply: Reply, fresh_id: Callable[[int, str], str]) -> Encoded:
+    def assistant(
+        self, reply: Reply, fresh_id: FreshId, repaired: Mapping[int, str] = NOTHING_REPAIRED
+    ) -> Encoded:
         """The blocks as they came; only empty text blocks and repeated ids are mended."""
         blocks: list[dict[str, Any]] = []
         ids: list[str] = []
@@ -74,13 +76,12 @@ class MessagesCodec:
                 received[f"content.{index}"] = block
                 continue
             if block.get("type") == "tool_use":
-                call_id = fresh_id(len(ids), block.get("id") or "")
-                if call_id in ids:
-                    call_id = f"{call_id}-{len(ids) + 1}"
+                given, place = block.get("input"), len(ids)
+                call_id = fresh_id(place, block.get("id") or "", ids)
                 ids.append(call_id)
-                if call_id != block.get("id") or not isinstance(block.get("input"), dict):
+                if call_id != block.get("id") or not isinstance(given, dict):
                     received[f"content.{index}"] = block
-                    usable = block["input"] if isinstance(block.get("input"), dict) else {}
+                    usable = loads(repaired.get(place) or valid_object(given))
                     block = {**block, "id": call_id, "input": usable}
             blocks.append(block)
         wire = {"role": "assistant", "content": blocks}

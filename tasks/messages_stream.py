@@ -124,7 +124,8 @@ def _reply(data: dict[str, Any], content: list[dict[str, Any]]) -> Reply:
     )
     details = data.get("stop_details") or {}
     return Reply(
-        message={"content": content},
+        # The details of a refusal stay on record; a refusal is never sent back.
+        message={"content": content, **({"stop_details": details} if details else {})},
         text="".join(told(b.get("text")) for b in content if b.get("type") == "text"),
         calls=calls,
         finish=_FINISH.get(stop, "calls" if calls else "answer"),
@@ -133,18 +134,24 @@ def _reply(data: dict[str, Any], content: list[dict[str, Any]]) -> Reply:
         model=told(data.get("model")),
         response_id=told(data.get("id")),
         thinking="".join(told(b.get("thinking")) for b in content if b.get("type") == "thinking"),
-        refusal=str(details.get("explanation") or stop) if stop == "refusal" else "",
+        refusal=_refusal(details) if stop == "refusal" else "",
     )
 
 
+def _refusal(details: dict[str, Any]) -> str:
+    """What the server says of a refusal: its explanation, and the category with it."""
+    category = f"category {details['category']}" if details.get("category") else ""
+    known = [str(details.get("explanation") or ""), category]
+    return "; ".join(part for part in known if part) or "refusal"
+
+
 def _parsed(text: str) -> Any:
-    """The input's JSON; no fragments mean ``{}``; what can't be parsed stays as text."""
-    if not text:
-        return {}
+    """The input's JSON; what is no object stays as the text that it came as."""
     try:
-        return loads(text)
+        value = loads(text)
     except ValueError:
         return text
+    return value if isinstance(value, dict) else text
 
 
 def _arguments(value: Any) -> str:

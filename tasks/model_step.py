@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import Any
 
 from deskwork.tasks import faults, telemetry
 from deskwork.tasks.cache_watch import watch
-from deskwork.tasks.conversation import Conversation
-from deskwork.tasks.encoding import dumps
+from deskwork.tasks.conversation import OVERFLOW, Conversation
+from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.endpoint import NotReachable
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.model_errors import BrokenStream, Unavailable
 from deskwork.tasks.progress import tell
-from deskwork.tasks.replies import Reply
+from deskwork.tasks.replies import Reply, inner_object
 from deskwork.tasks.session import Session, user_draft
 from deskwork.tasks.settings import Price
 from deskwork.tools.errors import Stop
+from deskwork.tools.tool import WrongArguments
 
 CONTINUE_EMPTY = "Please continue."
 CONTINUE_CUT = "Your answer was cut by the output limit. Continue exactly where it stopped."
+
+THOUGHT_ALL = "budget_exhausted_in_thinking"
+_STATUSES = {
+    THOUGHT_ALL: "The thinking used up the whole output limit; asking again with a larger one.",
+    OVERFLOW: "The reply filled the context window and was cut.",
+}
 
 
 class ModelRefused(Stop):
@@ -87,7 +95,12 @@ async def _record(
     if price and usage is not None:
         meta["cost"] = cost_of(price, usage)
     before = conversation.usage
-    await session.append(_drafts(conversation, reply, meta), reply=_as_kept(conversation, reply))
+    if status := _status(reply):
+        meta["status"] = status
+    drafts = _drafts(conversation, reply, meta, _repaired(session, reply))
+    await session.append(drafts, reply=_as_kept(conversation, reply))
+    if status:
+        tell("trouble", session.job, _STATUSES[status])
     await watch(session, conversation, before)
     await _note_loss(session, conversation, reply)
     if reply.finish == "refused":
@@ -123,7 +136,30 @@ def _as_kept(conversation: Conversation, reply: Reply) -> Reply | None:
     return None if reply.calls else reply
 
 
-def _drafts(conversation: Conversation, reply: Reply, meta: dict[str, Any]) -> list[Draft]:
+def _status(reply: Reply) -> str | None:
+    """The name of what cut a reply, where it is more than the output limit."""
+    if reply.finish != "length":
+        return None
+    if reply.raw_finish == "model_context_window_exceeded":
+        return OVERFLOW
+    return THOUGHT_ALL if reply.thinks and not reply.calls and not reply.text.strip() else None
+
+
+def _repaired(session: Session, reply: Reply) -> dict[int, str]:
+    """By place, the objects that were encoded twice and that their tools take."""
+    found: dict[int, str] = {}
+    for place, call in enumerate(reply.calls):
+        inner, tool = inner_object(call.arguments), session.tools.get(call.name)
+        if inner and tool:
+            with contextlib.suppress(WrongArguments):
+                tool.check(loads(inner))
+                found[place] = inner
+    return found
+
+
+def _drafts(
+    conversation: Conversation, reply: Reply, meta: dict[str, Any], repaired: dict[int, str]
+) -> list[Draft]:
     """What a reply adds: itself, or a record that it was thrown away, and what follows."""
     number = conversation.number
     cut = reply.finish == "length"
@@ -136,7 +172,7 @@ def _drafts(conversation: Conversation, reply: Reply, meta: dict[str, Any]) -> l
             meta["not_run"] = [call.name for call in reply.calls]
         return [Draft("discarded", meta, (dumps(reply.message),), number)]
     empty = reply.finish == "answer" and not reply.text.strip()
-    encoded = conversation.codec.assistant(reply, conversation.fresh_id)
+    encoded = conversation.codec.assistant(reply, conversation.fresh_id, repaired)
     if (empty and not reply.thinking) or not encoded.body:
         # Nothing was said, or nothing that the server would take back.
         return [
@@ -145,10 +181,12 @@ def _drafts(conversation: Conversation, reply: Reply, meta: dict[str, Any]) -> l
         ]
     if encoded.received:
         meta["received"] = encoded.received
+    if repaired:
+        meta["repaired"] = sorted(repaired)
     drafts = [Draft("assistant", meta, (encoded.body,), number)]
     if empty:
         drafts.append(user_draft(conversation, CONTINUE_EMPTY, "empty"))
-    elif cut:
+    elif cut and meta.get("status") != OVERFLOW:
         drafts.append(user_draft(conversation, CONTINUE_CUT, "cut"))
     return drafts
 

@@ -6,8 +6,9 @@ is those bytes joined, so that request n stands in request n+1 to the byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
 from deskwork.tasks.entries import Body
@@ -15,6 +16,10 @@ from deskwork.tasks.profiles import Profile, Tier
 from deskwork.tasks.replies import Finish, Reply
 from deskwork.tasks.sse import Event
 from deskwork.tools.tool import Tool
+
+FreshId = Callable[[int, str, Sequence[str]], str]
+"""Gives the id that a call bears: of its place, its own id, and the ids before it in the reply."""
+NOTHING_REPAIRED: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -82,8 +87,13 @@ class Codec(Protocol):
     def user(self, parts: Sequence[str | ImageRef]) -> Body:
         """A user's text and pictures, in order."""
 
-    def assistant(self, reply: Reply, fresh_id: Callable[[int, str], str]) -> Encoded:
-        """A reply, to be sent back. ``fresh_id(place, id)`` gives the id a call bears."""
+    def assistant(
+        self, reply: Reply, fresh_id: FreshId, repaired: Mapping[int, str] = NOTHING_REPAIRED
+    ) -> Encoded:
+        """A reply, to be sent back.
+
+        ``repaired`` gives by place the arguments that go back in the place of those received.
+        """
 
     def result(
         self, call_id: str, text: str, images: Sequence[ImageRef], *, is_error: bool

@@ -10,14 +10,24 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.entries import Body, Draft, Entry, readable
 from deskwork.tasks.protocol import Codec, ImageRef
-from deskwork.tasks.replies import Reply
+from deskwork.tasks.replies import inner_object, suffixed
 
-_NOT_COPIED = ("usage", "cost", "received", "raw_finish", "max_output", "evidence", "spilled")
+_NOT_COPIED = (
+    "usage",
+    "cost",
+    "received",
+    "raw_finish",
+    "max_output",
+    "evidence",
+    "spilled",
+    "status",
+)
 
 
 class Reencoder:
@@ -64,7 +74,12 @@ class Reencoder:
         reply = self._old.codec.reread(wire, entry.meta)
         message, lost = self._codec.foreign(reply, raw=self._raw)
         self.lost.update(lost)
-        encoded = self._codec.assistant(_with(reply, message), self._fresh_id)
+        repaired = {
+            place: inner_object(reply.calls[place].arguments) or "{}"
+            for place in entry.meta.get("repaired", ())
+        }
+        told = replace(reply, message=message)
+        encoded = self._codec.assistant(told, self._fresh_id, repaired)
         self._calls = encoded.call_ids
         self.changed["ids"] += sum(
             new != call.id for new, call in zip(encoded.call_ids, reply.calls, strict=False)
@@ -74,20 +89,25 @@ class Reencoder:
         more = {"received": encoded.received} if encoded.received else {}
         return self._draft(entry, "assistant", (encoded.body,), **more)
 
-    def _fresh_id(self, place: int, call_id: str) -> str:
+    def _fresh_id(self, place: int, call_id: str, before: Sequence[str]) -> str:
         """An id in the form that the server takes, the same whenever the history is told again."""
         profile = self._codec.profile
-        fits = call_id and re.fullmatch(profile.id_form or ".+", call_id)
-        if fits and (profile.ids == "verbatim" or not self._ids[call_id]):
-            return call_id
+        unique = profile.ids == "unique"
+
+        def is_taken(candidate: str) -> bool:
+            return unique and (candidate in before or bool(self._ids[candidate]))
+
+        new = suffixed(call_id, is_taken) if is_taken(call_id) else call_id
+        if new and re.fullmatch(profile.id_form or ".+", new):
+            return new
         told = sum(self._ids.values())
         return hashlib.sha256(f"{told}/{place}/{call_id}".encode()).hexdigest()[:9]
 
     def _tool(self, entry: Entry) -> Draft:
         images = [ImageRef(*image) for image in entry.meta.get("images", ())]
         self._pictures += images
-        failed = entry.meta.get("outcome", "ok") not in ("ok", "decided")
         text = self._old.codec.read_result(readable(entry.body))
+        failed = entry.meta.get("outcome", "ok") not in ("ok", "decided")
         call_id = self._calls[entry.meta["place"]]
         body = self._codec.result(call_id, text, images, is_error=failed)
         return self._draft(entry, "tool", body)
@@ -98,9 +118,3 @@ class Reencoder:
         if body is None:
             return []
         return [Draft("user", {"why": "pictures", "joined": True}, body, self._number)]
-
-
-def _with(reply: Reply, message: dict[str, Any]) -> Reply:
-    from dataclasses import replace
-
-    return replace(reply, message=message)

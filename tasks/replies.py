@@ -5,12 +5,16 @@ The message as received stays a plain dict under ``message``; the rest is read o
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deskwork.tasks.encoding import dumps, loads
 
 _THINKING_ITEMS = ("thinking", "redacted_thinking", "reasoning")
+_KIMI_ID = re.compile(r"functions\.\w+:\d+")
 Finish = Literal["answer", "calls", "length", "refused", "paused"]
 """Why a reply ended. ``length``: cut by the output limit, its calls must not be run."""
 
@@ -91,3 +95,23 @@ def valid_object(arguments: Any) -> str:
     except (ValueError, TypeError):
         return "{}"
     return (arguments or "{}") if isinstance(value, dict) else "{}"
+
+
+def inner_object(arguments: str) -> str | None:
+    """The text of the object in arguments that were encoded twice; None for any others."""
+    try:
+        inner = loads(arguments)
+        return inner if isinstance(inner, str) and isinstance(loads(inner), dict) else None
+    except ValueError:
+        return None
+
+
+def is_kimi_id(call_id: str) -> bool:
+    """True for Kimi's own ids, which repeat across turns and must never be renamed."""
+    return bool(_KIMI_ID.fullmatch(call_id))
+
+
+def suffixed(call_id: str, is_taken: Callable[[str], bool]) -> str:
+    """A repeated id with the first suffix that is free: ``_d1``, ``_d2`` and so on."""
+    candidates = (f"{call_id}_d{number}" for number in itertools.count(1))
+    return next(candidate for candidate in candidates if not is_taken(candidate))

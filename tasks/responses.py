@@ -7,13 +7,13 @@ with ``store`` false it keeps nothing, and answers 404 to an item it can't find.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from deskwork.tasks.encoding import dumps, loads
 from deskwork.tasks.entries import BlobSegment, Body, joined
 from deskwork.tasks.profiles import Profile
-from deskwork.tasks.protocol import Encoded, ImageRef, Opening
+from deskwork.tasks.protocol import NOTHING_REPAIRED, Encoded, FreshId, ImageRef, Opening
 from deskwork.tasks.replies import Finish, Reply, valid_object
 from deskwork.tasks.responses_stream import ResponsesParser, reply_from
 from deskwork.tools.tool import Tool
@@ -64,7 +64,9 @@ class ResponsesCodec:
             return (opening + dumps(parts[0]) + b"}",)
         return joined([opening, *_parts(parts), b"}"])
 
-    def assistant(self, reply: Reply, fresh_id: Callable[[int, str], str]) -> Encoded:
+    def assistant(
+        self, reply: Reply, fresh_id: FreshId, repaired: Mapping[int, str] = NOTHING_REPAIRED
+    ) -> Encoded:
         """The output items as they came, joined by commas; empty when none can be sent back.
 
         Thinking that can't go back stands in ``received`` under ``output.N``; so do a call's raw
@@ -78,7 +80,7 @@ class ResponsesCodec:
                 received[f"output.{index}"] = item
                 continue
             if item.get("type") == "function_call":
-                item = _call(item, index, ids, received, fresh_id)
+                item = _call(item, ids, received, fresh_id, repaired)
             items.append((index, item))
         while items and items[-1][1].get("type") == "reasoning":
             # Refused as "provided without its required following item".
@@ -186,19 +188,17 @@ class ResponsesCodec:
 
 def _call(
     item: dict[str, Any],
-    index: int,
     ids: list[str],
     received: dict[str, Any],
-    fresh_id: Callable[[int, str], str],
+    fresh_id: FreshId,
+    repaired: Mapping[int, str],
 ) -> dict[str, Any]:
     """The call with an id of its own and an object's text as arguments; ``ids`` takes the id."""
     place = len(ids)
-    call_id = fresh_id(place, item.get("call_id") or "")
-    if call_id in ids:
-        call_id = f"{call_id}-{place + 1}"
+    call_id = fresh_id(place, item.get("call_id") or "", ids)
     ids.append(call_id)
     given = item.get("arguments")
-    arguments = valid_object(given)
+    arguments = repaired.get(place) or valid_object(given)
     if call_id != item.get("call_id"):
         received[f"calls.{place}.call_id"] = item.get("call_id")
     if arguments != given:

@@ -58,15 +58,16 @@ async def move(session: Session, old: Conversation) -> Conversation:
     meta: dict[str, Any] = {"continues": old.number, "why": "model"}
     meta |= {name: value for name, value in (("lost", lost), ("changed", changed)) if value}
     if foreign:
-        # The same vendor's other model: blocks it can't read are left out there without a word.
-        meta["thinking_of_other_model"] = foreign
+        # Another model of the vendor: what it can't read is left out there without a word, so
+        # that the history of thinking may no longer be complete.
+        meta["thinking_of_other_model_not_used"] = foreign
     opened = await _open(session, old, entries, meta, drafts)
     text = f"goes on with {session.settings.model} ({codec.profile.protocol})"
     if lost:
         text += f"; the thinking of {lost.get('thinking', 0)} replies can't be given to it"
     elif foreign:
         text += "; it may not use the thinking of the model before"
-    tell("trouble" if lost else "plan", session.job, f"{old.label}: {text}")
+    tell("trouble" if lost or foreign else "plan", session.job, f"{old.label}: {text}")
     return opened
 
 
@@ -163,6 +164,9 @@ def _digest(old: Conversation, entries: Sequence[Entry], characters: int) -> str
     kept: list[str] = []
     for line in reversed(lines):
         if characters < len(line):
+            if not kept and characters > 0:
+                # The newest is too long by itself: its end is where the work stopped.
+                kept.append(f"[...] {line[-characters:]}")
             break
         kept.append(line)
         characters -= len(line)

@@ -17,7 +17,7 @@ from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import clean, loads
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.protocol import ImageRef
-from deskwork.tasks.replies import ToolCall
+from deskwork.tasks.replies import ToolCall, inner_object
 from deskwork.tasks.session import Session
 from deskwork.tasks.states import WaitingForPerson
 from deskwork.tools.errors import BadFile, DeskworkError, Stop, ToolError
@@ -25,6 +25,8 @@ from deskwork.tools.tool import Tool, ToolResult, WrongArguments
 
 HEAD_CHARACTERS = 40_000
 """A tool result over this size is stored as a blob; the model sees its head."""
+
+_TRY = "Check the arguments, or try another way."
 
 
 async def run_call(
@@ -65,10 +67,12 @@ async def _result(
 ) -> tuple[ToolResult, str]:
     """The result, and how the call went: ok, decided, or the kind of failure."""
     if "result" in decision:
-        return ToolResult(text=decision["result"]), "decided"
+        text = decision["result"]
+        given_up = text.startswith("Error:")
+        return ToolResult(text=text, is_error=given_up), "given_up" if given_up else "decided"
     if tool is None:
         names = ", ".join(sorted(session.tools)) or "none"
-        text = f"unknown tool {call.name!r}. The tools are: {names}."
+        text = f"unknown tool {call.name!r}. Available: {names}."
         return ToolResult(text=text, is_error=True), "unknown_tool"
     try:
         arguments = _arguments(call.arguments)
@@ -82,7 +86,9 @@ async def _result(
     try:
         result = await tool.run(arguments, session.desk)
     except WrongArguments as error:
-        return ToolResult(text=str(error), is_error=True), "schema_error"
+        # What was encoded twice and doesn't fit went back as {}: the model sees here what it wrote.
+        wrote = f" They were: {call.arguments[:2000]}" if inner_object(call.arguments) else ""
+        return ToolResult(text=f"{error}{wrote}", is_error=True), "schema_error"
     except TimeoutError as error:
         text = f"{call.name} ran out of time: {error or 'no further word'}"
         return ToolResult(text=text, is_error=True), "timeout"
@@ -91,16 +97,16 @@ async def _result(
     except Stop:
         raise
     except Exception as error:  # noqa: BLE001 - any fault of a tool is told to the model
-        text = str(error) if isinstance(error, DeskworkError) else repr(error)
-        return ToolResult(text=f"{call.name} failed: {text}", is_error=True), "error"
+        text = f"{call.name} failed: {error}"
+        if not isinstance(error, DeskworkError):
+            text = f"{call.name} failed: {type(error).__name__}: {error}. {_TRY}"
+        return ToolResult(text=text, is_error=True), "error"
     return result, "error" if result.is_error else "ok"
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    value = loads(text or "{}")
-    if isinstance(value, str):
-        # An object encoded twice, as several servers send it.
-        value = loads(value)
+    # Several servers send an object encoded twice.
+    value = loads(inner_object(text) or text or "{}")
     if not isinstance(value, dict):
         raise ValueError("they are no object")
     return value

@@ -96,6 +96,13 @@ class Tool:
     arguments: type[BaseModel] = field(repr=False)
     desk_parameter: str | None = None
 
+    def check(self, arguments: dict[str, Any]) -> BaseModel:
+        """The arguments, validated. Raises `WrongArguments` with a sentence for the model."""
+        try:
+            return self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise WrongArguments(f"Wrong arguments for {self.name}: {_problems(error)}.") from None
+
     async def run(self, arguments: dict[str, Any], desk: Desk) -> ToolResult:
         """Validate the arguments and run the function (in a thread unless it is a coroutine).
 
@@ -103,10 +110,7 @@ class Tool:
         """
         import asyncio
 
-        try:
-            checked = self.arguments.model_validate(arguments)
-        except ValidationError as error:
-            raise WrongArguments(f"Wrong arguments for {self.name}: {_problems(error)}.") from None
+        checked = self.check(arguments)
         values = {name: getattr(checked, name) for name in type(checked).model_fields}
         if self.desk_parameter:
             values[self.desk_parameter] = desk

@@ -208,7 +208,7 @@ async def test_wrong_calls_are_told_to_the_model(tmp_path: Path, profile: Profil
         ]
     assert outcomes == ["unknown_tool", "invalid_json", "schema_error", "invalid_json", "error"]
     unknown, invalid, schema, other, failed = model.requests[1].results
-    assert unknown == "Error: unknown tool 'nope'. The tools are: echo, fail, send."
+    assert unknown == "Error: unknown tool 'nope'. Available: echo, fail, send."
     assert invalid.startswith("Error: the arguments of echo are not a JSON object")
     assert '{"text": ' in invalid
     assert schema == (

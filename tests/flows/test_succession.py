@@ -146,7 +146,7 @@ async def test_another_model_of_the_same_vendor_keeps_the_blocks_and_says_so(
     blocks = json.loads(second.bodies[0])["messages"][1]["content"]
     assert [block["type"] for block in blocks] == ["thinking", "tool_use"]
     assert blocks[0]["signature"]
-    assert opening["thinking_of_other_model"] == 1
+    assert opening["thinking_of_other_model_not_used"] == 1
     assert "lost" not in opening
 
 

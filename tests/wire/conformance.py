@@ -10,15 +10,23 @@ import contextlib
 import json
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ConfigDict, create_model
 
+from deskwork.tasks.cache_marks import without_marks
+from deskwork.tasks.entries import Entry
 from deskwork.tasks.local_model import Said, ScriptedModel
 from deskwork.tasks.local_server import Exchange, serve
+from deskwork.tasks.profiles import Profile
+from deskwork.tasks.session import Session
+from deskwork.tasks.starts import move
+from deskwork.tasks.workbench import Workbench
 from deskwork.tools.tool import Tool, ToolResult
 from tests.conftest import SHARED
+from tests.jobs import settings_in
 
 FILE = SHARED / "wire" / "cases.json"
 ALL: dict[str, dict[str, Any]] = (
@@ -109,8 +117,45 @@ def staged(*responses: dict[str, Any]) -> Iterator[tuple[str, Stage]]:
         yield url, stage
 
 
+def completion(message: dict[str, Any], finish: str = "tool_calls") -> dict[str, Any]:
+    """A chat completion in one piece."""
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", **message}}
+    return {"status": 200, "body": {"object": "chat.completion", "choices": [choice]}}
+
+
+def chat_call(call_id: str, arguments: str = "{}", name: str = "f") -> dict[str, Any]:
+    """A chat message that makes one call and says nothing."""
+    function = {"name": name, "arguments": arguments}
+    calls = [{"id": call_id, "type": "function", "function": function}]
+    return {"content": None, "tool_calls": calls}
+
+
+def blocks(*content: dict[str, Any], stop: str = "tool_use") -> dict[str, Any]:
+    """A message of content blocks in one piece."""
+    body = {"type": "message", "role": "assistant", "model": "claude-x", "content": [*content]}
+    return {"status": 200, "body": {**body, "stop_reason": stop}}
+
+
+def entries(session: Session, *kinds: str) -> list[Entry]:
+    """The entries of these kinds in a session's journal."""
+    found = session.writer.journal.entries(session.job)
+    return [entry for entry in found if entry.kind in kinds]
+
+
+def moved(home: Path, profile: Profile, model: str | None = None) -> None:
+    """Move the job of a home to another profile or model, as `deskwork resume --model` does."""
+    bench = Workbench(settings_in(home, profile).with_model(model))
+    assert move(bench.journal, "job", bench.recorded_settings())
+    bench.journal.database.close()
+
+
+def unmarked(stage: Stage) -> list[dict[str, Any]]:
+    """The bodies as JSON, their cache marks left out."""
+    return [json.loads(without_marks(body)) for body in stage.bodies]
+
+
 def named(name: str, result: str | ToolResult = "fine", **fields: Any) -> Tool:
-    """A tool for a case: any arguments unless ``fields`` (name → type) says which."""
+    """A tool for a case, of these ``fields`` (name → type); any others are left out when none."""
     ran: list[dict[str, Any]] = []
 
     def function(**arguments: Any) -> ToolResult:

@@ -114,6 +114,7 @@ async def documents(
     loaded = load_schema(str(schema))
     request = checked(
         DocumentsRequest,
+        question=f"Extract records: {loaded.title}",
         files=[Path(path).absolute() for path in paths],
         schema_source=loaded.source,
         record_schema=loaded.schema,

@@ -29,6 +29,11 @@ from deskwork.tools.tool import Evidence
 
 SHOWN = 120_000
 """Characters of a file that stand in the request; the rest is found with tools."""
+NO_TEXT = "(no text:"
+BLIND = (
+    "its pages are pictures without text; `deskwork read FILE --ocr` reads them where the OCR is "
+    "installed, or set a model that sees pictures"
+)
 STEPS = 20
 """Model calls for one file, at most."""
 PICTURES = 8
@@ -124,6 +129,8 @@ class Filing:
         collection = self._run.collection.only(file.name)
         session.desk = JobDesk(collection, session.history.evidence, self._run.bench.blobs)
         brief, images, long = await asyncio.to_thread(self._brief, collection, file)
+        if images and session.settings.is_builtin and not file_has_text(brief):
+            return "needs review", _result([], [BLIND])
         tools = tuple(fitting_tools(documents=True)) if long else ()
         session.tools = {tool.name: tool for tool in tools}
 
@@ -187,9 +194,9 @@ class Filing:
             if not text.strip() and len(images) < PICTURES:
                 try:
                     images.append(collection.picture(file.name, number))
-                    text = f"(no text; its picture is number {len(images)})"
+                    text = f"{NO_TEXT} its picture is number {len(images)})"
                 except ToolError:
-                    text = "(no text)"
+                    text = f"{NO_TEXT} and no picture)"
             if room < len(text):
                 break
             room -= len(text)
@@ -201,6 +208,12 @@ class Filing:
             tuple(images),
             left_out > 0,
         )
+
+
+def file_has_text(brief: str) -> bool:
+    """Whether any page shown in an opening has text of its own."""
+    pages = brief.split("\n\n## Page ")[1:]
+    return any(NO_TEXT not in page for page in pages)
 
 
 def _result(found: list[Found], problems: list[str]) -> dict[str, Any]:

@@ -27,6 +27,11 @@ class RecordSchema:
     schema: dict[str, Any]
     model: type[BaseModel] | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def title(self) -> str:
+        """What a record is called: the schema's title, else the name of its file."""
+        return str(self.schema.get("title") or Path(self.source).stem)
+
     def problems(self, record: Any) -> list[str]:
         """What is wrong with a record, as sentences that name the field; empty if nothing."""
         if self.model is not None:

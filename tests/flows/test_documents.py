@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from PIL import Image, ImageDraw
 
 from deskwork.flows.extracting import Documents
 from deskwork.flows.running import Run, prepare
@@ -261,3 +263,42 @@ async def test_a_budget_that_was_asked_for_stands_alone(tmp_path: Path) -> None:
     )
     assert model is not None
     assert [asked.body["thinking_budget"] for asked in model.requests] == ["max"]
+
+
+def scan() -> bytes:
+    page, data = Image.new("RGB", (800, 1000), "white"), io.BytesIO()
+    ImageDraw.Draw(page).text((50, 50), "Invoice No. 77  Total: 12.00", fill="black")
+    page.save(data, "PDF")
+    return data.getvalue()
+
+
+async def test_a_scan_with_nobody_to_see_it(tmp_path: Path) -> None:
+    data, _ = await extracted(tmp_path, None, {"scan.pdf": scan(), "a.md": invoice(1)})
+    states = {row["file"]: row["state"] for row in data["files"]}
+    assert states == {"scan.pdf": "needs review", "a.md": "done"}
+    (problem,) = (row["problem"] for row in data["exceptions"])
+    assert "pictures without text" in problem
+
+
+async def test_a_scan_is_shown_to_a_model(tmp_path: Path) -> None:
+    _data, model = await extracted(
+        tmp_path, lambda asked: says({"documents": []}), {"scan.pdf": scan()}
+    )
+    assert model is not None
+    assert "data:image/" in json.dumps(model.requests[0].body)
+
+
+async def test_a_scan_and_a_model_without_eyes(tmp_path: Path) -> None:
+    class Blind(ScriptedModel):
+        def respond(self, path: str, body: bytes) -> tuple[int, str, list[bytes]]:
+            error = {"error": {"message": "image input is not supported", "code": 500}}
+            return 500, "application/json", [json.dumps(error).encode()]
+
+    out = tmp_path / "out" / "records.xlsx"
+    async with run_of(tmp_path, Blind([]), {"scan.pdf": scan()}) as run:
+        with pytest.raises(NeedsReview):
+            await Documents(run, out).work()
+    (row,) = json.loads(out.with_suffix(".json").read_text())["files"]
+    assert row["state"] == "needs review"
+    assert "a scan, and" in row["reason"]
+    assert "takes no pictures" in row["reason"]

@@ -176,6 +176,8 @@ async def test_a_full_window_goes_on_in_a_new_conversation(
             assert await answer(session) == "Done."
             _, cut, _ = entries(session, "assistant")
             opening = entries(session, "conversation")[1].meta
+            # Nobody asks for more in the full window.
+            assert [entry.meta["why"] for entry in entries(session, "user")] == ["opening"] * 2
     assert body_of(cut)["content"] == response["body"]["content"]
     assert (parsed["status"], cut.meta["finish"]) == ("truncated", "length")
     assert cut.meta["raw_finish"] == response["body"]["stop_reason"]

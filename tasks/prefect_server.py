@@ -228,23 +228,32 @@ def _await_answer(recorded: ServerRecord, seconds: float) -> bool:
 
 def _refuse_if_busy(recorded: ServerRecord) -> None:
     """A server of another version is replaced only when nothing runs on it."""
-    states = {"type": {"any_": ["RUNNING", "PENDING", "CANCELLING"]}}
-    try:
-        response = httpx.post(
-            f"{recorded.api_url}/flow_runs/count",
-            json={"flow_runs": {"state": states}},
-            timeout=15,
-            trust_env=False,
-        )
-        unfinished = int(response.raise_for_status().json())
-    except (httpx.HTTPError, TypeError, ValueError):
-        return
+    unfinished = 0
+    for _ in range(3):  # a server under load answers 503 while its database is locked
+        try:
+            unfinished = _unfinished(recorded)
+            break
+        except (httpx.HTTPStatusError, httpx.TimeoutException):
+            time.sleep(0.5)
+        except (httpx.HTTPError, TypeError, ValueError):
+            return
     if unfinished:
         raise ServerDown(
             f"The local server is of Prefect {recorded.version}, installed is "
             f"{prefect_version()}, and {unfinished} of its runs are unfinished.",
             "Let them finish, or stop it with `deskwork down`; their jobs can be resumed.",
         )
+
+
+def _unfinished(recorded: ServerRecord) -> int:
+    states = {"type": {"any_": ["RUNNING", "PENDING", "CANCELLING"]}}
+    response = httpx.post(
+        f"{recorded.api_url}/flow_runs/count",
+        json={"flow_runs": {"state": states}},
+        timeout=15,
+        trust_env=False,
+    )
+    return int(response.raise_for_status().json())
 
 
 def _named_server(url: str) -> ServerInfo:

@@ -28,12 +28,20 @@ _PATH = click.Path(path_type=Path)
 @click.argument("file", type=_PATH)
 @click.option("--page", type=click.IntRange(1), help="This page only; they count from 1.")
 @click.option("--password", help="The password of a locked file.")
+@click.option("--ocr", is_flag=True, help="Read pages without text by their picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print the document as JSON.")
-def read(file: Path, page: int | None, password: str | None, as_json: bool) -> None:
+def read(file: Path, page: int | None, password: str | None, ocr: bool, as_json: bool) -> None:
     """Print FILE as a model sees it: Markdown, or JSON with pages, tables and warnings."""
     from deskwork.tools.readers import read as read_file
 
-    document = read_file(file, password=password)
+    reading = load_settings().reading
+    document = read_file(
+        file,
+        password=password,
+        passwords=reading.passwords,
+        ocr=ocr or reading.ocr,
+        limits=reading.limits,
+    )
     if page is not None and page > len(document.pages):
         raise WrongUse(f"{file} has {len(document.pages)} pages, so there is no page {page}.")
     if as_json:
@@ -125,7 +133,8 @@ def tool(name: str, arguments: str, files: tuple[Path, ...], as_json: bool) -> i
 
 def collect(paths: tuple[Path, ...], *, quiet: bool = False) -> Collection:
     """The documents under the paths, read with a progress bar where one is seen."""
-    library = Library(load_settings().home)
+    settings = load_settings()
+    library = Library(settings.home, settings.reading)
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         return _complain_of_failed(library.collect(paths))

@@ -18,6 +18,7 @@ from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
 from deskwork.tasks.profiles import Profile, Table, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tools.errors import WrongUse
+from deskwork.tools.readers import USUAL, Limits, Reading
 
 BUILTIN_MODEL = "built-in"
 """The name of the extractive answerer that serves where no endpoint is set."""
@@ -36,7 +37,8 @@ _KEYS = {
 _FILE = "deskwork.toml"
 
 
-_TABLES = ("prices", "budgets", "profiles", "models", "endpoints")
+_TABLES = ("prices", "budgets", "profiles", "models", "endpoints", "reading")
+_PASSWORDS = "passwords"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Settings:
     own_profiles: Mapping[str, Table] = field(default_factory=dict, repr=False)
     models: Mapping[str, ModelLimits] = field(default_factory=dict)
     allowances: Mapping[str, Allowance] = field(default_factory=dict)
+    reading: Reading = USUAL
 
     @property
     def is_builtin(self) -> bool:
@@ -173,6 +176,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         own_profiles=own,
         models=models,
         allowances=read_allowances(table.get("endpoints", {})),
+        reading=_reading(table.get("reading", {}), table.get(_PASSWORDS, [])),
     )
 
 
@@ -184,11 +188,11 @@ def _read_file(home: Path) -> dict[str, Any]:
             continue
         except (OSError, ValueError) as error:
             raise WrongUse(f"{path} can't be read: {error}.", "Mend it or move it away.") from None
-        unknown = set(table) - set(_KEYS) - set(_TABLES)
+        unknown = set(table) - set(_KEYS) - set(_TABLES) - {_PASSWORDS}
         if unknown:
             raise WrongUse(
                 f"{path} sets {', '.join(sorted(unknown))}, which Deskwork doesn't know.",
-                f"It knows {', '.join(sorted(_KEYS))} and the tables "
+                f"It knows {', '.join(sorted({*_KEYS, _PASSWORDS}))} and the tables "
                 f"{', '.join(f'[{name}]' for name in _TABLES)}.",
             )
         return table
@@ -241,3 +245,24 @@ def _models(table: Any) -> dict[str, ModelLimits]:
             "The table [models] in deskwork.toml is not of the right form.",
             '[models."MODEL"] holds context_window and max_output, in tokens.',
         ) from None
+
+
+def _reading(table: Any, passwords: Any) -> Reading:
+    if not isinstance(passwords, list) or not all(isinstance(word, str) for word in passwords):
+        raise WrongUse(
+            "`passwords` in deskwork.toml is no list of texts.", 'Write passwords = ["...", "..."].'
+        )
+    rows = _of("reading", table)
+    by_ocr = rows.get("ocr", False)
+    try:
+        limits = Limits(**{key: value for key, value in rows.items() if key != "ocr"})
+        wrong = any(type(value) is bool or value <= 0 for value in vars(limits).values())
+    except TypeError:
+        wrong = True
+    if wrong or not isinstance(by_ocr, bool):
+        raise WrongUse(
+            "The table [reading] in deskwork.toml is not of the right form.",
+            f"It holds {', '.join(vars(Limits()))}, each a number above 0 for one file, and "
+            "`ocr`, true or false.",
+        )
+    return Reading(tuple(passwords), limits, by_ocr)

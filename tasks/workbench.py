@@ -40,7 +40,7 @@ class Workbench:
     @cached_property
     def library(self) -> Library:
         """The documents of this home."""
-        return Library(self.settings.home)
+        return Library(self.settings.home, self.settings.reading)
 
     @cached_property
     def endpoint(self) -> Endpoint:

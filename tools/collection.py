@@ -12,8 +12,11 @@ from deskwork.tools import quotes
 from deskwork.tools.errors import BadFile, NotFound, ToolError
 from deskwork.tools.library_store import PAGES_PER_DOCUMENT, LibraryStore
 from deskwork.tools.ranking import Ranked, rank
+from deskwork.tools.readers import USUAL, Reading
 from deskwork.tools.snippets import snippet
 from deskwork.tools.tool import Evidence
+
+_WITH_PICTURES = ("pdf", "image", "zip", "eml", "msg")
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,11 @@ class StoredPage:
 class Collection:
     """The files of a job, in the order given. Nothing here changes after it was collected."""
 
-    def __init__(self, store: LibraryStore, files: Sequence[SourceFile]) -> None:
+    def __init__(
+        self, store: LibraryStore, files: Sequence[SourceFile], reading: Reading = USUAL
+    ) -> None:
         self._store = store
+        self._reading = reading
         self.files = tuple(files)
         self._by_name = {file.name: file for file in self.files}
 
@@ -145,19 +151,18 @@ class Collection:
         )
 
     def picture(self, file: str, page: int) -> bytes:
-        """The page as PNG bytes, longest side at most 1568 pixels. Only PDF pages have pictures.
+        """The page as PNG bytes, longest side at most 1568 pixels. PDF pages and images have
+        pictures, also inside a mail or a ZIP.
 
         Raises `ToolError` for other kinds and for a file that changed since it was indexed.
         """
         entry = self.file(file)
         _check_number(entry, page)
-        if entry.kind != "pdf":
+        if entry.kind not in _WITH_PICTURES:
             raise ToolError(
                 f"{entry.name} is a {entry.kind} file, whose pages have no picture.",
                 "Use read_document for its text.",
             )
-        from deskwork.tools.readers import Source, pdf
-
         try:
             data = entry.path.read_bytes()
         except OSError as error:
@@ -165,7 +170,7 @@ class Collection:
         if hashlib.sha256(data).hexdigest() != entry.sha256:
             raise ToolError(f"{entry.name} has changed since it was indexed.")
         try:
-            return pdf.picture(Source(entry.name, entry.kind, data), page)
+            return self._reading.picture(data, entry.name, page)
         except BadFile as error:
             raise ToolError(str(error)) from None
 

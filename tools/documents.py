@@ -11,28 +11,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top, in points from the page's left and bottom edge as it is shown."""
+
 PAGE_CHARACTERS = 6_000  # about one dense printed page; keeps a read within a few thousand tokens
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells as text. The same rows stand in the page's text as Markdown rows."""
+    """Rows of cells as text. The same rows stand in the page's text as Markdown rows.
+
+    ``unit`` is what the title or the lines above say of unit and scale ("$ in millions").
+    ``formulas`` gives the formula behind a cell's value, by the cell's name (``{"B4": "=B2-B3"}``).
+    """
 
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
+    unit: str = ""
+    formulas: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PagePicture:
-    """A picture that stands on a page: its place in points from the left and bottom edge."""
+    """A picture on a page: its place in points from the left and bottom edge, its size in pixels.
+
+    ``size`` is known where the page is the picture: scans and image files.
+    """
 
     name: str
-    box: tuple[float, float, float, float] | None = None
+    box: Box | None = None
+    size: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page, sheet or slide. ``warnings`` tell what the text alone would hide."""
+    """One page, sheet or slide. ``warnings`` tell what the text alone would hide.
+
+    ``boxes`` is empty, or holds one box for each of the first words of ``text.split()``: what is
+    added below the text of a PDF page (form fields) has none.
+    """
 
     number: int
     text: str
@@ -40,11 +57,17 @@ class Page:
     pictures: tuple[PagePicture, ...] = ()
     warnings: tuple[str, ...] = ()
     title: str = ""
+    boxes: tuple[Box, ...] = ()
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file that was read. ``metadata`` holds plain JSON values."""
+    """A file that was read. ``metadata`` holds plain JSON values.
+
+    What a file holds in itself (attachments, members of a ZIP) has pages of its own here, and a
+    row in ``metadata["parts"]``: ``file``, ``kind``, ``bytes``, ``state`` ("ready" or "failed"),
+    ``reason`` and ``pages``, the numbers of its first and last page.
+    """
 
     file: str
     kind: str
@@ -52,14 +75,19 @@ class Document:
     metadata: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
-    def to_json(self, only: int | None = None) -> dict[str, Any]:
-        """Plain values as ``deskwork read --json`` prints them; ``only`` is one page's number."""
+    def to_json(self, only: int | None = None, *, boxes: bool = False) -> dict[str, Any]:
+        """Plain values as ``deskwork read --json`` prints them; ``only`` is one page's number.
+
+        ``boxes`` adds each page's word boxes, which are longer than its text.
+        """
         return {
             "file": self.file,
             "kind": self.kind,
             "warnings": list(self.warnings),
             "metadata": self.metadata,
-            "pages": [_page_json(page) for page in self.pages if only in (None, page.number)],
+            "pages": [
+                _page_json(page, boxes) for page in self.pages if only in (None, page.number)
+            ],
         }
 
     @classmethod
@@ -87,21 +115,33 @@ class Document:
         return "\n".join(parts)
 
 
-def _page_json(page: Page) -> dict[str, Any]:
-    return {
+def _page_json(page: Page, boxes: bool) -> dict[str, Any]:
+    value = {
         "number": page.number,
         "title": page.title,
         "text": page.text,
         "tables": [
-            {"title": table.title, "rows": [list(row) for row in table.rows]}
+            {
+                "title": table.title,
+                "unit": table.unit,
+                "rows": [list(row) for row in table.rows],
+                "formulas": table.formulas,
+            }
             for table in page.tables
         ],
         "pictures": [
-            {"name": picture.name, "box": list(picture.box) if picture.box else None}
+            {
+                "name": picture.name,
+                "box": list(picture.box) if picture.box else None,
+                "size": list(picture.size) if picture.size else None,
+            }
             for picture in page.pictures
         ],
         "warnings": list(page.warnings),
     }
+    if boxes:
+        value["boxes"] = [list(box) for box in page.boxes]
+    return value
 
 
 def _page(value: dict[str, Any]) -> Page:
@@ -109,15 +149,25 @@ def _page(value: dict[str, Any]) -> Page:
         number=value["number"],
         text=value["text"],
         tables=tuple(
-            Table(tuple(tuple(row) for row in table["rows"]), table["title"])
+            Table(
+                tuple(tuple(row) for row in table["rows"]),
+                table["title"],
+                table["unit"],
+                table["formulas"],
+            )
             for table in value["tables"]
         ),
         pictures=tuple(
-            PagePicture(picture["name"], tuple(picture["box"]) if picture["box"] else None)
+            PagePicture(
+                picture["name"],
+                tuple(picture["box"]) if picture["box"] else None,
+                tuple(picture["size"]) if picture["size"] else None,
+            )
             for picture in value["pictures"]
         ),
         warnings=tuple(value["warnings"]),
         title=value["title"],
+        boxes=tuple(tuple(box) for box in value.get("boxes", ())),
     )
 
 
@@ -157,3 +207,21 @@ def _broken(line: str, limit: int) -> list[str]:
         parts.append(line[start:end])
         start = end
     return [*parts, line[start:]]
+
+
+def tables_on(pages: Sequence[str], tables: Sequence[Table]) -> list[tuple[Table, ...]]:
+    """The tables of each page: both in document order, a table where its first row stands.
+
+    A table that goes on over several pages belongs to the one it begins on.
+    """
+    found: list[list[Table]] = [[] for _ in pages]
+    at = start = 0
+    for table in tables:
+        row = markdown_row(table.rows[0])
+        for index in range(at, len(pages)):
+            place = pages[index].find(row, start if index == at else 0)
+            if place >= 0:
+                at, start = index, place + 1
+                found[index].append(table)
+                break
+    return [tuple(page) for page in found]

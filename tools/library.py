@@ -17,11 +17,9 @@ from pathlib import Path
 from deskwork.tools.collection import Collection, SourceFile
 from deskwork.tools.errors import BadFile, WrongUse
 from deskwork.tools.library_store import LibraryStore
-from deskwork.tools.readers import read_bytes
+from deskwork.tools.readers import USUAL, Reading
 
 __all__ = ["Collection", "Library", "Progress", "SourceFile", "fingerprint"]
-
-_MAX_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,9 @@ class Progress:
 class Library:
     """The documents under a home folder, in its ``library.db``. Safe in threads and processes."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, reading: Reading = USUAL) -> None:
         self.home = home
+        self.reading = reading
         self.store = LibraryStore(home)
 
     def collect(
@@ -60,7 +59,7 @@ class Library:
             files.append(entry)
             if progress:
                 progress(Progress(done, len(named), entry, new))
-        return Collection(self.store, files)
+        return Collection(self.store, files, self.reading)
 
     def _enter(self, name: str, path: Path) -> tuple[SourceFile, bool]:
         """The file's entry, and whether it had to be read for it."""
@@ -68,8 +67,8 @@ class Library:
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):
                 return SourceFile.failed(name, path, "", "It is not a regular file."), False
-            if status.st_size > _MAX_BYTES:
-                reason = f"It is larger than {_MAX_BYTES:,} bytes."
+            if status.st_size > self.reading.limits.file_bytes:
+                reason = f"It is larger than {self.reading.limits.file_bytes:,} bytes."
                 return SourceFile.failed(name, path, "", reason), False
             key = (printable(str(path.absolute())), status.st_size, status.st_mtime_ns)
             with self.store.connect() as connection:
@@ -89,7 +88,7 @@ class Library:
             stored = self.store.document(connection, sha256)
         if stored is None:
             try:
-                document = read_bytes(data, name)
+                document = self.reading.read(data, name)
             except BadFile as error:
                 return SourceFile.failed(name, path, sha256, str(error)), True
             self.store.add(sha256, document)

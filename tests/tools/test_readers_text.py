@@ -52,7 +52,7 @@ def test_text_of_white_space_is_empty() -> None:
 def test_a_document_comes_back_from_its_json() -> None:
     for data, name in ((b"a,b\n1,2\n", "t.csv"), (pdf([["Text"], []]), "t.pdf")):
         document = read_bytes(data, name)
-        assert Document.from_json(document.to_json()) == document
+        assert Document.from_json(document.to_json(boxes=True)) == document
 
 
 def test_json_has_the_shape_of_the_contract() -> None:

@@ -1,173 +1,127 @@
 """PDF by pdfium: text in reading order with table rows kept on one line, and page pictures.
 
 pdfium keeps a row's label and its numbers together where pypdf does not, and is fifteen times
-faster. It is not thread-safe: every call into it in this process happens under one lock.
+faster. pypdf reads what pdfium doesn't tell in one piece: the fields of a form.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
-from deskwork.tools.documents import Document, Page, PagePicture
+from deskwork.tools.documents import Document, Page
 from deskwork.tools.errors import BadFile
-from deskwork.tools.readers import Source
+from deskwork.tools.readers.images import png
+from deskwork.tools.readers.parts import read_parts
+from deskwork.tools.readers.pdf_page import read_page, render
+from deskwork.tools.readers.source import Source, locked
 
-LOCK = threading.Lock()
-LONGEST_SIDE = 1568  # pixels; models scale larger pictures down, so more would cost and not help
-_MAX_PAGES = 20_000
-_MAX_PICTURES = 50  # named for each page
-_MAX_ENTRIES = 200  # of the outline and of the attachments
-# pdfium marks a hyphen at a line's end, where the word goes on, with one of these.
-_HYPHENS = str.maketrans({"\x02": "\u00ad", "\ufffe": "\u00ad", "\x00": None})
+_MAX_PAGES = 5_000
+_MAX_ENTRIES = 200  # of the outline, of the attachments, of a page's annotations
+_WIDGET = "/Widget"
 
 
 def read(source: Source) -> Document:
-    """All pages; pages without a text layer carry a warning, they are scans or drawings."""
+    """All pages, then those of attached files. Pages without a text layer carry a warning."""
     with _open(source) as pdf:
         count = len(pdf)
         if count > _MAX_PAGES:
             raise BadFile(f"{source.name} has {count:,} pages; at most {_MAX_PAGES:,} are read.")
-        metadata = {key: value for key, value in pdf.get_metadata_dict().items() if value}
-        attachments = _attachments(pdf)
+        info: dict[str, Any] = {
+            key: value for key, value in pdf.get_metadata_dict().items() if value
+        }
         outline = _outline(pdf)
-    pages: list[Page] = []
-    # The document is opened once, and the lock let go between pages, so that another thread
-    # that wants one page's picture doesn't wait for a whole filing.
-    with _opened_unlocked(source) as pdf:
-        for index in range(count):
-            with LOCK:
-                pages.append(_page(pdf, index))
-    warnings = []
-    blank = sum(not page.text for page in pages)
-    if blank:
-        warnings.append(f"{blank} of {count} pages have no text layer (scan or drawing).")
-    if attachments:
-        warnings.append("Attached files, not read: " + ", ".join(attachments) + ".")
-    info: dict[str, Any] = dict(metadata)
-    if outline:
-        info["outline"] = outline
-    if attachments:
-        info["attachments"] = attachments
-    return Document(source.name, "pdf", tuple(pages), info, tuple(warnings))
+        if outline:
+            info["outline"] = outline
+        if _is_encrypted(pdf):
+            info["encrypted"] = True
+        pages = [read_page(pdf, index, source.name, source.ocr) for index in range(count)]
+        has_form = bool(pdf.get_formtype())
+    fields = _fields(source) if has_form else []
+    if fields:
+        info["fields"] = {name: value for _, name, value in fields}
+        pages = _with_fields(pages, fields)
+    parts = read_parts(source, inner_files(source), first=count + 1)
+    if parts.rows:
+        info["attachments"] = parts.names
+        info["parts"] = parts.rows
+    warnings = [*_told(pages, source.ocr), *parts.warnings]
+    return Document(source.name, "pdf", (*pages, *parts.pages), info, tuple(warnings))
+
+
+def count(source: Source) -> int:
+    """How many pages the PDF itself has, without its attachments."""
+    with _open(source) as pdf:
+        return len(pdf)
 
 
 def picture(source: Source, number: int) -> bytes:
-    """The page as PNG bytes, its longest side `LONGEST_SIDE` pixels. Raises `BadFile`."""
-    import io
-
+    """The page as PNG bytes, its longest side 1568 pixels. Raises `BadFile`."""
     with _open(source) as pdf:
         if not 1 <= number <= len(pdf):
             raise BadFile(f"{source.name} has no page {number}; it has {len(pdf)}.")
         page = pdf[number - 1]
-        width, height = page.get_size()
-        scale = LONGEST_SIDE / max(width, height, 1.0)
-        image = page.render(scale=scale).to_pil()
-        page.close()
-    # Rounding may give one pixel more than asked for.
-    image = image.crop((0, 0, min(image.width, LONGEST_SIDE), min(image.height, LONGEST_SIDE)))
-    buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "PNG")
-    return buffer.getvalue()
+        try:
+            return png(render(page))
+        finally:
+            page.close()
+
+
+def inner_files(source: Source) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of every attached file; a broken one has no bytes."""
+    import pypdfium2
+
+    with _open(source) as pdf:
+        for index in range(min(pdf.count_attachments(), _MAX_ENTRIES)):
+            name, data = f"attachment {index + 1}", b""
+            with contextlib.suppress(pypdfium2.PdfiumError):
+                attachment = pdf.get_attachment(index)
+                name = attachment.get_name() or name
+                data = bytes(attachment.get_data())
+            yield " ".join(name.replace("/", "_").split()), data
 
 
 @contextmanager
 def _open(source: Source) -> Iterator[Any]:
-    """The open document, with the lock held all the while."""
-    with LOCK:
-        pdf = _load(source)
-        try:
-            yield pdf
-        finally:
-            pdf.close()
-
-
-@contextmanager
-def _opened_unlocked(source: Source) -> Iterator[Any]:
-    """The open document; the caller takes the lock around each use."""
-    with LOCK:
-        pdf = _load(source)
+    pdf = _load(source)
     try:
         yield pdf
     finally:
-        with LOCK:
-            pdf.close()
+        pdf.close()
 
 
 def _load(source: Source) -> Any:
     import pypdfium2
     from pypdfium2 import raw
 
-    try:
-        return pypdfium2.PdfDocument(source.data, password=source.password)
-    except pypdfium2.PdfiumError as error:
-        if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD:
-            if source.password:
-                raise BadFile(f"{source.name} is locked: the password given is wrong.") from None
-            raise BadFile(
-                f"{source.name} is locked: it needs a password.",
-                "Unlock it, or give `deskwork read` its --password.",
-            ) from None
-        raise BadFile(f"{source.name} is broken: it can't be opened as a PDF.") from None
+    # An owner's password alone leaves the user's empty: such a file opens without one.
+    for password in (None, *source.passwords):
+        try:
+            return pypdfium2.PdfDocument(source.data, password=password)
+        except pypdfium2.PdfiumError as error:
+            if getattr(error, "err_code", None) != raw.FPDF_ERR_PASSWORD:
+                raise BadFile(f"{source.name} is broken: it can't be opened as a PDF.") from None
+    raise locked(source)
 
 
-def _page(pdf: Any, index: int) -> Page:
-    import pypdfium2
-
-    try:
-        page = pdf[index]
-    except pypdfium2.PdfiumError:
-        return Page(index + 1, "", warnings=("This page is broken and can't be read.",))
-    try:
-        text_page = page.get_textpage()
-        text = _clean(text_page.get_text_range(errors="replace"))
-        text_page.close()
-        pictures = _pictures(page)
-    except pypdfium2.PdfiumError:
-        return Page(index + 1, "", warnings=("This page is broken and can't be read.",))
-    finally:
-        page.close()
-    warnings = () if text else ("This page has no text layer: look at its picture.",)
-    return Page(index + 1, text, pictures=pictures, warnings=warnings)
-
-
-def _pictures(page: Any) -> tuple[PagePicture, ...]:
-    """The image objects of the page, by the raw calls: the wrapper's iterator costs three times
-    the whole text of a filing."""
-    import ctypes
-
+def _is_encrypted(pdf: Any) -> bool:
     from pypdfium2 import raw
 
-    pictures: list[PagePicture] = []
-    sides = [ctypes.c_float() for _ in range(4)]
-    for index in range(raw.FPDFPage_CountObjects(page)):
-        item = raw.FPDFPage_GetObject(page, index)
-        if raw.FPDFPageObj_GetType(item) != raw.FPDF_PAGEOBJ_IMAGE:
-            continue
-        raw.FPDFPageObj_GetBounds(item, *(ctypes.byref(side) for side in sides))
-        left, bottom, right, top = (round(side.value, 1) for side in sides)
-        pictures.append(PagePicture(f"picture {len(pictures) + 1}", (left, bottom, right, top)))
-        if len(pictures) == _MAX_PICTURES:
-            break
-    return tuple(pictures)
+    return bool(raw.FPDF_GetSecurityHandlerRevision(pdf.raw) >= 0)
 
 
-def _clean(text: str) -> str:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").translate(_HYPHENS).split("\n")
-    return "\n".join(line.rstrip() for line in lines).strip()
-
-
-def _attachments(pdf: Any) -> list[str]:
-    import pypdfium2
-
-    names: list[str] = []
-    with contextlib.suppress(pypdfium2.PdfiumError):  # a broken list is no reason to lose the text
-        for index in range(min(pdf.count_attachments(), _MAX_ENTRIES)):
-            names.append(pdf.get_attachment(index).get_name())
-    return names
+def _told(pages: list[Page], with_ocr: bool) -> list[str]:
+    warnings = []
+    blank = sum(not page.text for page in pages)
+    if blank and with_ocr:
+        warnings.append(f"{blank} of {len(pages)} pages hold no text, by OCR neither.")
+    elif blank:
+        warnings.append(f"{blank} of {len(pages)} pages have no text layer (scan or drawing).")
+    return warnings
 
 
 def _outline(pdf: Any) -> list[dict[str, Any]]:
@@ -186,3 +140,56 @@ def _outline(pdf: Any) -> list[dict[str, Any]]:
             if len(entries) == _MAX_ENTRIES:
                 break
     return entries
+
+
+def _fields(source: Source) -> list[tuple[int, str, str]]:
+    """Page, name and value of each field of a form that is filled in."""
+    import pypdf
+
+    found: list[tuple[int, str, str]] = []
+    # A broken form is no reason to lose the text; pypdf's errors on broken files are of many kinds.
+    with contextlib.suppress(Exception):
+        reader = pypdf.PdfReader(io.BytesIO(source.data))
+        if reader.is_encrypted:
+            any(reader.decrypt(password) for password in ("", *source.passwords))
+        for number, page in enumerate(reader.pages, 1):
+            annotations = page.get("/Annots")
+            for reference in (annotations.get_object() if annotations else [])[:2000]:
+                widget = reference.get_object()
+                if widget.get("/Subtype") == _WIDGET:
+                    name, value = _field(widget)
+                    if name and value:
+                        found.append((number, name, value))
+    return found
+
+
+def _field(widget: Any) -> tuple[str, str]:
+    """The full name and the value; both may stand in the fields above."""
+    names: list[str] = []
+    value = None
+    at = widget
+    for _ in range(20):
+        if "/T" in at:
+            names.insert(0, str(at["/T"]))
+        if value is None and "/V" in at:
+            value = at["/V"].get_object() if hasattr(at["/V"], "get_object") else at["/V"]
+        if "/Parent" not in at:
+            break
+        at = at["/Parent"].get_object()
+    if isinstance(value, list):
+        return ".".join(names), ", ".join(map(str, value))
+    text = "" if value is None else str(value)
+    return ".".join(names), "" if text == "/Off" else text.lstrip("/")
+
+
+def _with_fields(pages: list[Page], fields: list[tuple[int, str, str]]) -> list[Page]:
+    """The pages with their fields below the text, unless the value stands there already."""
+    lines: dict[int, list[str]] = {}
+    for number, name, value in fields:
+        lines.setdefault(number, []).append(f"- {name}: {' '.join(value.split())}")
+    return [
+        replace(page, text=f"{page.text}\nForm fields:\n" + "\n".join(lines[page.number]))
+        if page.number in lines
+        else page
+        for page in pages
+    ]

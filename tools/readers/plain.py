@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from deskwork.tools.documents import Document, Page, paginate
 from deskwork.tools.errors import BadFile
-from deskwork.tools.readers import Source
-from deskwork.tools.readers.kinds import decode
+from deskwork.tools.readers.encodings import decode
+from deskwork.tools.readers.source import Source
 
 
 def read(source: Source) -> Document:

@@ -7,8 +7,8 @@ import io
 
 from deskwork.tools.documents import Document, Page, Table, markdown_row, paginate
 from deskwork.tools.errors import BadFile
-from deskwork.tools.readers import Source
-from deskwork.tools.readers.kinds import decode
+from deskwork.tools.readers.encodings import decode
+from deskwork.tools.readers.source import Source
 
 
 def read(source: Source) -> Document:

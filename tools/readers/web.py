@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from deskwork.tools.documents import Document, Page, Table, markdown_row, paginate
+from deskwork.tools.documents import Document, Page, Table, markdown_row, paginate, tables_on
 from deskwork.tools.errors import BadFile
-from deskwork.tools.readers import Source
+from deskwork.tools.readers.encodings import decode
+from deskwork.tools.readers.source import Source
+from deskwork.tools.readers.xbrl import fact_pages, facts
 
 # Elements that hold no text of the document itself.
 _SKIPPED = frozenset(
@@ -20,6 +22,18 @@ _BLOCKS = frozenset(
     | {"li", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "table", "form", "body", "html"}
 )
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+# What servers say instead of the page that was asked for. The first two are of SEC EDGAR.
+_ERRORS = (
+    r"request rate threshold exceeded",
+    r"undeclared automated tools?",
+    r"\b(?:401|403|404|410|429|500|502|503|504)\b[ :,–-]*(?:unauthorized|forbidden|not found|gone"
+    r"|too many requests|internal server error|bad gateway|service (?:temporarily )?unavailable"
+    r"|gateway time-?out)",
+    r"^(?:access denied|forbidden|page not found|just a moment\.\.\.|attention required!"
+    r"|too many requests|service unavailable)",
+    r"<Code>AccessDenied</Code>|\bNoSuchKey\b",
+    r"verify (?:that )?you are (?:a )?human|enable javascript and cookies to continue",
+)
 _SPACE = re.compile(r"[ \t\r\n\u00a0]+")
 
 
@@ -29,8 +43,11 @@ def read(source: Source) -> Document:
 
     # No network, no entity expansion: the parser gets bytes and resolves nothing. `huge_tree`
     # stays off, it would lift libxml2's own bounds on depth and size.
-    parser = html.HTMLParser(remove_comments=True, remove_pis=True, no_network=True)
-    root = html.document_fromstring(source.data, parser=parser)
+    data, encoding = _encoded(source.data)
+    parser = html.HTMLParser(
+        remove_comments=True, remove_pis=True, no_network=True, encoding=encoding
+    )
+    root = html.document_fromstring(data, parser=parser)
     walk = _Walk()
     for body in root.iter("body"):
         walk.element(body, 0)
@@ -41,14 +58,36 @@ def read(source: Source) -> Document:
     if not walk.blocks:
         raise BadFile(f"{source.name} is empty: it holds no text.")
     title = " ".join((root.findtext(".//title") or "").split())
-    pages = []
-    for number, text in enumerate(paginate(walk.blocks), 1):
-        lines = set(text.split("\n"))
-        tables = tuple(
-            table for table in walk.tables if table.rows and markdown_row(table.rows[0]) in lines
-        )
-        pages.append(Page(number, text, tables=tables))
-    return Document(source.name, "html", tuple(pages), {"title": title} if title else {})
+    texts = paginate(walk.blocks)
+    on = tables_on(texts, walk.tables)
+    pages = [Page(at + 1, text, on[at]) for at, text in enumerate(texts)]
+    metadata: dict[str, Any] = {"title": title} if title else {}
+    found = facts(root)
+    if found:
+        metadata["facts"] = len(found)
+        pages += fact_pages(found, first=len(pages) + 1)
+    told = _error_page(title, texts)
+    return Document(source.name, "html", tuple(pages), metadata, (told,) if told else ())
+
+
+def _encoded(data: bytes) -> tuple[bytes, str | None]:
+    """The bytes for lxml: where the page doesn't say its encoding, as UTF-8, which lxml is told."""
+    if re.search(rb"charset\s*=|encoding\s*=", data[:4096], re.I) and b"\0" not in data[:64]:
+        return data, None
+    return decode(data)[0].encode("utf-8", "replace"), "utf-8"
+
+
+def _error_page(title: str, texts: list[str]) -> str:
+    """A warning when the page is a server's refusal, which is no source of anything."""
+    if len(texts) > 2:
+        return ""
+    text = texts[0][:3000]
+    for pattern in _ERRORS:
+        match = re.search(pattern, title, re.I) or re.search(pattern, text, re.I)
+        # In a long text the words may be a subject; in a title or a short one they are the matter.
+        if match and (match.string is title or len(texts[0]) < 4000):
+            return f"This is an error page of a server ({match.group()}), not a document."
+    return ""
 
 
 class _Walk:

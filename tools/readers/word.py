@@ -8,35 +8,37 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from deskwork.tools.documents import Document, Page, Table, markdown_row, paginate
+from deskwork.tools.documents import Document, Page, Table, markdown_row, paginate, tables_on
 from deskwork.tools.errors import BadFile
-from deskwork.tools.readers import Source
+from deskwork.tools.readers.packages import told_macros, usual, xml
+from deskwork.tools.readers.source import Source
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_STRICT = b"http://purl.oclc.org/ooxml/wordprocessingml/main"
 _DROPPED = {_W + name for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr")}
 # Word keeps a text box twice, as drawing and as fallback for old readers: the second is skipped.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _BREAKS = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 
 
+_MAX_SPAN = 100  # columns that one cell may claim
+_MAX_DEPTH = 20  # of tables in tables
+
+
 def read(source: Source) -> Document:
-    """The body in bounded pages, then footnotes, endnotes and comments under their headings."""
-    if _is_strict(source.data):
-        raise BadFile(
-            f"{source.name} is in the ISO Strict form of DOCX, which can't be read yet.",
-            "Save it as a plain Word document.",
-        )
+    """The body in bounded pages, then headers and footers, notes and comments under headings."""
+    data, _ = usual(source)
     import docx
 
-    package = docx.Document(io.BytesIO(source.data))
+    package = docx.Document(io.BytesIO(data))
     walk = _Walk(package)
     for block in package.element.body:
         walk.block(block)
+    edges = _edges(package)
+    if edges:
+        walk.blocks.append("## Headers and footers\n" + "\n".join(edges))
     for kind, title in (
         ("footnotes", "Footnotes"),
         ("endnotes", "Endnotes"),
@@ -53,20 +55,39 @@ def read(source: Source) -> Document:
         for key in ("title", "author", "created", "modified")
         if (value := getattr(properties, key, None))
     }
-    pages = []
-    for number, text in enumerate(paginate(walk.blocks), 1):
-        tables = tuple(table for table in walk.tables if markdown_row(table.rows[0]) in text)
-        pages.append(Page(number, text.strip(), tables=tables))
-    return Document(source.name, "docx", tuple(pages), metadata)
+    texts = paginate(walk.blocks)
+    pages = [
+        Page(number, text.strip(), tables)
+        for number, (text, tables) in enumerate(
+            zip(texts, tables_on(texts, walk.tables), strict=True), 1
+        )
+    ]
+    warnings = [*told_macros(source), *_told(package.element.body)]
+    return Document(source.name, "docx", tuple(pages), metadata, tuple(warnings))
 
 
-def _is_strict(data: bytes) -> bool:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for name in archive.namelist():
-            if name == "word/document.xml":
-                with archive.open(name) as part:
-                    return _STRICT in part.read(4096)
-    return False
+def _told(body: Any) -> Iterator[str]:
+    """What the accepted text alone would hide."""
+    tags = (_W + name for name in ("ins", "del", "moveFrom", "moveTo"))
+    count = sum(1 for _ in body.iter(*tags))
+    if count:
+        yield f"{count} tracked changes are open; the text is as if all were accepted."
+    if next(body.iter(_W + "vanish"), None) is not None:
+        yield "Some text is formatted as hidden; it is read as well."
+
+
+def _edges(package: Any) -> list[str]:
+    """The different texts of all sections' headers and footers."""
+    found: dict[str, None] = {}
+    for relation in package.part.rels.values():
+        if relation.is_external or not relation.reltype.endswith(("/header", "/footer")):
+            continue
+        for paragraph in _paragraphs(xml(relation.target_part.blob)):
+            text = " ".join(text_of(paragraph).split())
+            # A page number alone is none of the document's text.
+            if text and not text.isdigit():
+                found[text] = None
+    return list(found)
 
 
 class _Walk:
@@ -99,20 +120,57 @@ class _Walk:
         listed = paragraph.find(f"{_W}pPr/{_W}numPr") is not None or name.lower().startswith("list")
         return "- " if listed else ""
 
-    def _table(self, node: Any) -> None:
+    def _table(self, node: Any, depth: int = 0) -> None:
         rows: list[tuple[str, ...]] = []
-        for row in node.iterchildren(_W + "tr"):
+        nested: list[Any] = []
+        for row in _children(node, "tr"):
             if row.find(f"{_W}trPr/{_W}del") is not None:
                 continue
-            cells = []
-            for cell in row.iter(_W + "tc"):
-                if next(cell.iterancestors(_W + "tr")) is row:
-                    cells.append("\n".join(filter(None, map(text_of, _paragraphs(cell)))))
+            cells: list[str] = []
+            for cell in _children(row, "tc"):
+                texts, inner = _cell(cell)
+                nested += inner
+                text = " ".join(" ".join(texts).split())
+                span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+                wide = int(span.get(_W + "val") or 1) if span is not None else 1
+                down = cell.find(f"{_W}tcPr/{_W}vMerge")
+                if down is not None and down.get(_W + "val") != "restart" and rows:
+                    above = rows[-1]
+                    text = text or (above[len(cells)] if len(cells) < len(above) else "")
+                cells += [text, *[""] * (min(wide, _MAX_SPAN) - 1)]
             if any(cells):
-                rows.append(tuple(" ".join(cell.split()) for cell in cells))
+                rows.append(tuple(cells))
         if rows:
             self.tables.append(Table(tuple(rows)))
             self.blocks.append("\n".join(markdown_row(row) for row in rows))
+        if depth < _MAX_DEPTH:
+            for table in nested:  # after the table they stand in, as tables of their own
+                self._table(table, depth + 1)
+
+
+def _children(node: Any, name: str) -> Iterator[Any]:
+    """Rows or cells, also where they are wrapped in controls or tracked insertions."""
+    for child in node:
+        if child.tag == _W + name:
+            yield child
+        elif child.tag in (_W + "sdt", _W + "sdtContent", _W + "ins", _W + "customXml"):
+            yield from _children(child, name)
+
+
+def _cell(cell: Any) -> tuple[list[str], list[Any]]:
+    """A cell's paragraphs, and the tables in it."""
+    texts: list[str] = []
+    tables: list[Any] = []
+    for child in cell:
+        if child.tag == _W + "tbl":
+            tables.append(child)
+        elif child.tag == _W + "p":
+            texts.append(text_of(child))
+        elif child.tag in (_W + "sdt", _W + "sdtContent", _W + "ins", _W + "customXml"):
+            more, inner = _cell(child)
+            texts += more
+            tables += inner
+    return texts, tables
 
 
 def _paragraphs(node: Any) -> Iterator[Any]:
@@ -140,13 +198,10 @@ def text_of(node: Any) -> str:
 
 def _notes(package: Any, kind: str) -> Iterator[str]:
     """Each footnote, endnote or comment as one line with its number or author."""
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True)
     for relation in package.part.rels.values():
-        if not relation.reltype.endswith("/" + kind):
+        if relation.is_external or not relation.reltype.endswith("/" + kind):
             continue
-        for note in etree.fromstring(relation.target_part.blob, parser):
+        for note in xml(relation.target_part.blob):
             if note.get(_W + "type") in (
                 "separator",
                 "continuationSeparator",

@@ -1,0 +1,37 @@
+"""Whether a page's text layer can be what the page shows.
+
+A font without a map to Unicode gives its own numbers as letters: the page shows "Phone", the text
+layer says '"7+%-'. Such text has too many signs, or words without vowels in any Latin language.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ]{4,}")
+_VOWEL = re.compile(r"[aeiouyAEIOUYÀ-ÖØ-öø-ɏ]")
+_PRIVATE = re.compile("[\ue000-\uf8ff\ufffd\u0080-\u009f]")
+# Signs that texts with few letters are full of for good reason: figures, rules, lists, leaders.
+_FIGURES = re.compile(r"[\d\s.,()$€£¥%+\-–—/:*•·|_=<>#&'’“”√☐☒✓×]")
+
+
+def is_doubtful(text: str, unmapped: float = 0.0) -> bool:
+    """True when the text can't be language or figures. ``unmapped`` is the share of characters
+    for which pdfium says that the font has no map."""
+    dense = "".join(text.split())
+    if len(dense) < 3:
+        return False
+    if unmapped > 0.2 or len(_PRIVATE.findall(dense)) > 0.1 * len(dense):
+        return True
+    letters = sum(map(len, _WORD.findall(dense)))
+    signs = len(dense) - letters - len(_FIGURES.findall(dense))
+    digits = sum(letter.isdigit() for letter in dense)
+    if letters + digits < 0.3 * len(dense) and signs > 0.1 * len(dense):
+        return True
+    words = _LATIN.findall(text)
+    if len(words) < 8:
+        return False
+    # Capitals alone may be tickers and abbreviations; so may a few of the others.
+    spoken = sum(1 for word in words if _VOWEL.search(word))
+    return spoken < 0.6 * len(words)

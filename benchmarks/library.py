@@ -38,15 +38,19 @@ def main() -> None:
         sys.exit(f"{folder} is missing: set DESKWORK_SHARED.")
     questions = [json.loads(line) for line in (folder / "questions.jsonl").open(encoding="utf-8")]
     with tempfile.TemporaryDirectory() as home:
-        cpu = _cpu()
+        began = time.perf_counter()
         collection = Library(Path(home) / "one").collect(filings[:1])
         pages = sum(file.pages for file in collection.files)
-        row("reading and indexing a filing, pages a second", _rate(pages, cpu), "at least 25")
+        row(
+            "reading and indexing a filing, pages a second",
+            pages / (time.perf_counter() - began),
+            "at least 25",
+        )
 
         documents = [read(path) for path in filings[:4]]
         store = LibraryStore(Path(home) / "many")
         files: list[SourceFile] = []
-        inserted, cpu = 0, _cpu()
+        inserted, cpu = 0, time.process_time()
         while inserted < PAGES:
             # Copies with a hash of their own: another document to the library.
             document = documents[len(files) % len(documents)]
@@ -71,14 +75,8 @@ def main() -> None:
         row(name, statistics.median(times), "under 100")
 
 
-def _cpu() -> float:
-    """CPU seconds of this process and of the readers it started."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
-
-
 def _rate(pages: int, since: float) -> float:
-    return pages / (_cpu() - since)
+    return pages / (time.process_time() - since)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ from deskwork.flows.filing import Filed, Filing
 from deskwork.flows.loop import Budget
 from deskwork.flows.running import Run, run_job
 from deskwork.tasks.conversation import BYTES_A_TOKEN
+from deskwork.tasks.journal import FINISHED
+from deskwork.tasks.limits import Spend
+from deskwork.tasks.outcomes import usage_of
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
 from deskwork.tasks.records_out import Named, records_json, write_outputs
@@ -71,6 +74,7 @@ class Documents:
         """Do the job. Raises `NeedsReview` or `OutOfBudget` once the outputs are written."""
         files = self.run.collection.files
         self._tell_estimate()
+        await asyncio.to_thread(self._count_what_is_done)
         rows: list[Filed | None] = [None] * len(files)
         first: dict[str, str] = {}
         todo: list[tuple[int, SourceFile]] = []
@@ -145,6 +149,14 @@ class Documents:
                 await asyncio.wait(under_way)
         if failure:
             raise failure
+
+    def _count_what_is_done(self) -> None:
+        """What the files that an earlier run finished cost counts against the limits too."""
+        journal = self.session.writer.journal
+        done = [c.id for c in journal.children(self.session.job) if c.state in FINISHED]
+        used = usage_of(journal, done)
+        tokens = used["input"] + used["output"]
+        self.budget.closed.append(Spend(steps=used["calls"], tokens=tokens, cost=used.get("cost")))
 
     def _at_once(self) -> int:
         """How many files may be under way: near a limit of steps no more than it has left."""

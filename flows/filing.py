@@ -11,7 +11,7 @@ from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
 from deskwork.tasks.entries import Draft
-from deskwork.tasks.extracted import Found, read_answer
+from deskwork.tasks.extracted import Find, Found, read_answer
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import outcome
@@ -25,7 +25,7 @@ from deskwork.tasks.workbench import JobDesk
 from deskwork.tools.collection import Collection, SourceFile
 from deskwork.tools.errors import Stop, ToolError
 from deskwork.tools.selection import fitting_tools
-from deskwork.tools.tool import Evidence
+from deskwork.tools.tool import Evidence, Tool
 
 SHOWN = 120_000
 """Characters of a file that stand in the request; the rest is found with tools."""
@@ -142,9 +142,23 @@ class Filing:
                     raise
                 return collection.find_quote(file.name, None, quote)
 
+        self._total.sessions.append(session)
+        try:
+            return await self._asked(session, file, brief, images, tools, find)
+        finally:
+            self._total.close(session)
+
+    async def _asked(
+        self,
+        session: Session,
+        file: SourceFile,
+        brief: str,
+        images: tuple[bytes, ...],
+        tools: tuple[Tool, ...],
+        find: Find,
+    ) -> tuple[str, dict[str, Any]]:
         text, found, problems = brief, list[Found](), [""]
         budgets = [self._total, Budget(Limits(max_steps=STEPS), [session])]
-        self._total.sessions.append(session)
         for attempt, tier in enumerate(self._tiers, 1):
             opening, chosen = text, tier
             try:

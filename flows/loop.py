@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deskwork.tasks import limits, succession, tool_step
 from deskwork.tasks.conversation import (
@@ -37,16 +37,31 @@ NUDGES = 3
 
 @dataclass(frozen=True)
 class Budget:
-    """The limits that a conversation keeps to, and the sessions whose spend counts against them."""
+    """The limits that a conversation keeps to, and the sessions whose spend counts against them.
+
+    ``closed`` is the spend of jobs that are done and whose history is not held any more.
+    """
 
     limits: Limits
     sessions: list[Session]
+    closed: list[Spend] = field(default_factory=list)
 
     def spend(self) -> Spend:
         """What all the sessions used so far."""
-        total = Spend()
+        total = self._closed()
         for session in self.sessions:
             total = total.plus(session.history.spend)
+        return total
+
+    def close(self, session: Session) -> None:
+        """Keep what a session used, and let go of its history."""
+        self.sessions.remove(session)
+        self.closed[:] = [self._closed().plus(session.history.spend)]
+
+    def _closed(self) -> Spend:
+        total = Spend()
+        for spend in self.closed:
+            total = total.plus(spend)
         return total
 
 

@@ -247,9 +247,16 @@ async def test_at_a_limit_the_rest_is_not_done_and_goes_on_later(tmp_path: Path)
     assert states.count("not done") == 6 - len(first.requests)
     assert len(data["files"]) == 6
 
+    # What is done counts: the same limit leaves nothing, and nothing is asked.
+    async with run_of(tmp_path, ScriptedModel([]), files, limits=Limits(max_steps=3)) as run:
+        with pytest.raises(OutOfBudget):
+            await Documents(run, out).work()
     second = ScriptedModel(answer)
     async with run_of(tmp_path, second, files) as run:
-        await Documents(run, out).work()
+        documents = Documents(run, out)
+        await documents.work()
+        assert documents.budget.sessions == [run.session], "histories of done files are held"
+        assert documents.budget.spend().steps == 6
     data = json.loads(out.with_suffix(".json").read_text())
     assert [row["state"] for row in data["files"]] == ["done"] * 6
     assert len(first.requests) + len(second.requests) == 6

@@ -162,13 +162,14 @@ def open_document(kind: str, body: str) -> bytes:
     )
     mime = f"application/vnd.oasis.opendocument.{kind}"
     manifest = (
-        '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
+        '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+        "</manifest:manifest>"
     )
     return zipped(
         {
             "mimetype": mime.encode(),
             "META-INF/manifest.xml": manifest.encode(),
-            "content.xml": content.encode(),
+            "content.xml": b'<?xml version="1.0" encoding="UTF-8"?>' + content.encode(),
         }
     )
 

@@ -266,3 +266,32 @@ def test_a_text_layer_that_lies_is_told_from_language_and_figures(
     text: str, doubtful: bool
 ) -> None:
     assert is_doubtful(text) == doubtful
+
+
+def test_columns_that_are_drawn_row_by_row_are_read_one_after_another() -> None:
+    def draw(canvas: Any) -> None:
+        canvas.setFont("Helvetica", 10)
+        canvas.drawString(
+            72, 740, "A title that runs over the whole width of the page, both columns and all"
+        )
+        for number in range(12):
+            canvas.drawString(72, 700 - 14 * number, f"Left column says in line {number}")
+            canvas.drawString(320, 700 - 14 * number, f"Right column says in line {number}")
+
+    page = read_bytes(drawn(draw), "a.pdf").pages[0]
+    lines = page.text.split("\n")
+    assert lines[1:] == [
+        *[f"Left column says in line {number}" for number in range(12)],
+        *[f"Right column says in line {number}" for number in range(12)],
+    ]
+    assert len(page.boxes) == len(page.text.split())
+
+
+def test_cells_of_a_table_are_no_columns() -> None:
+    def draw(canvas: Any) -> None:
+        for number in range(12):
+            canvas.drawString(72, 700 - 14 * number, f"Net sales of unit {number}")
+            canvas.drawString(320, 700 - 14 * number, f"{number},842.6 781.3 (4)")
+
+    first = read_bytes(drawn(draw), "a.pdf").pages[0].text.split("\n")[0]
+    assert first == "Net sales of unit 0 0,842.6 781.3 (4)"

@@ -10,6 +10,7 @@ from deskwork.tools.readers import ocr
 from deskwork.tools.readers import pdf_calls as calls
 from deskwork.tools.readers.doubts import is_doubtful
 from deskwork.tools.readers.images import LONGEST_SIDE
+from deskwork.tools.readers.pdf_columns import in_columns, text_of
 from deskwork.tools.readers.pdf_rows import aligned_tables
 from deskwork.tools.readers.pdf_rules import objects_of, ruled_tables
 from deskwork.tools.readers.pdf_words import Frame, Word, frame_of, words_of
@@ -43,6 +44,9 @@ def _read(page: Any, number: int, name: str, with_ocr: bool) -> Page:
     try:
         raw_text = text_page.get_text_range(errors="replace")
         words, text, sideways = words_of(text_page, raw_text, frame)
+        ordered = in_columns(words) if sideways <= 0.5 else None
+        if ordered:
+            words, text = ordered, text_of(ordered)
         unmapped = _unmapped(text_page) if 0 < len(raw_text) < 400 else 0.0
     finally:
         text_page.close()

@@ -1,20 +1,26 @@
 import contextlib
+import http.server
 import io
 import json
+import re
 import signal
-import struct
 import subprocess
 import sys
+import threading
 import time
 import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deskwork.tools.errors import BadFile
-from deskwork.tools.readers import Limits, read_bytes
+from deskwork.tools.readers import Limits, read, read_bytes
+from tests.tools.hostile import HOSTILE, OLE, W, looping_xls, nested_zip, with_part, zipped
 from tests.tools.made import docx, pdf, xlsx
 
 GOOD = {
@@ -24,7 +30,6 @@ GOOD = {
     "a.csv": b"name,value\nNet sales,842.6\n",
     "a.html": b"<html><body><table><tr><td>a</td><td>b</td></tr></table></body></html>",
 }
-OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 HEADS = (b"", b"%PDF-1.4\n", b"PK\x03\x04", OLE, b"<html>", b"\xff\xfe")
 
 
@@ -72,17 +77,26 @@ def test_entities_of_a_docx_are_not_expanded() -> None:
         read_bytes(buffer.getvalue(), "entities.docx")
 
 
-def looping_xls() -> bytes:
-    """An XLS whose chain of sectors leads back to itself: its library would follow it for ever."""
-    sector, free = 512, 0xFFFFFFFF
-    header = bytearray(sector)
-    header[:8] = OLE
-    struct.pack_into("<HHHHH", header, 24, 0x3E, 3, 0xFFFE, 9, 6)
-    struct.pack_into("<IIIIIIIII", header, 44, 1, 1, 0, 4096, 0xFFFFFFFE, 0, 0xFFFFFFFE, 0, 0)
-    struct.pack_into("<109I", header, 76, *([0] + [free] * 108))
-    table = struct.pack("<128I", 0xFFFFFFFD, 1, *[free] * 126)  # sector 1 is followed by sector 1
-    root = "Workbook".encode("utf-16-le").ljust(sector, b"\0")
-    return bytes(header) + table + root
+@pytest.mark.parametrize(("name", "make", "told"), HOSTILE, ids=[row[0] for row in HOSTILE])
+def test_a_hostile_file_is_one_row(name: str, make: Callable[[], bytes], told: str | None) -> None:
+    started = time.monotonic()
+    refused = ""
+    try:
+        assert read_bytes(make(), name, limits=Limits(seconds=10)).pages
+    except BadFile as error:
+        refused = error.message
+    assert told is None or bool(refused) == bool(told), refused
+    if refused:
+        assert refused.startswith(name)
+        assert re.search(told or "", refused)
+    # No reader crashed: whatever is wrong is told by a reader, or by a limit. Only the reader of
+    # XLS ends itself when it passes the bound of memory.
+    assert ("sudden end" in refused) == (name == "loop.xls")
+    assert time.monotonic() - started < 40
+
+
+def test_nobody_runs_short_of_hostile_files() -> None:
+    assert len(HOSTILE) >= 40
 
 
 def test_a_file_that_would_be_read_for_ever_is_given_up() -> None:
@@ -117,3 +131,103 @@ def test_deep_html_ends() -> None:
     )
     with contextlib.suppress(BadFile):
         read_bytes(deep, "deep.html")
+
+
+def test_a_reader_reaches_no_network_and_starts_no_process() -> None:
+    program = """
+import io, socket, subprocess, sys
+from deskwork.tools.readers import worker
+sys.stdin = io.TextIOWrapper(io.BytesIO(b""))
+worker.main()
+refused = []
+for attempt in (
+    lambda: socket.create_connection(("127.0.0.1", 9), timeout=1),
+    lambda: socket.getaddrinfo("localhost", 80),
+    lambda: subprocess.run(["true"]),
+):
+    try:
+        attempt()
+    except PermissionError as error:
+        refused.append(str(error))
+print(refused, file=sys.stderr)
+sys.exit(len(refused) != 3)
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_a_page_links_to_is_not_fetched() -> None:
+    asked: list[str] = []
+
+    class Listener(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Listener)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        at = f"http://127.0.0.1:{server.server_port}"
+        html = f"""<!DOCTYPE html SYSTEM "{at}/dtd"><html><head><link rel=stylesheet href="{at}/c">
+        </head><body><img src="{at}/i"><iframe src="{at}/f"></iframe><p>Text</p></body></html>"""
+        mail = f"From: a@b.c\nMIME-Version: 1.0\nContent-Type: text/html\n\n{html}"
+        xml = f'<!DOCTYPE w [<!ENTITY e SYSTEM "{at}/e">]><w:document {W}><w:body><w:p><w:r><w:t>'
+        xml += "a&e;</w:t></w:r></w:p></w:body></w:document>"
+        for name, data in (
+            ("a.html", html.encode()),
+            ("a.eml", mail.encode()),
+            ("a.docx", with_part(docx(["x"]), "word/document.xml", xml.encode())),
+        ):
+            with contextlib.suppress(BadFile):
+                read_bytes(data, name)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert asked == []
+
+
+def test_a_limit_of_memory_and_one_of_output_cost_one_file() -> None:
+    small = Limits(output_bytes=10_000)
+    with pytest.raises(BadFile, match=r"long\.txt gives more text than 10,000 bytes"):
+        read_bytes(b"word " * 10_000, "long.txt", limits=small)
+    with pytest.raises(BadFile, match=r"^big\.txt "):
+        read_bytes(b"w" * 60_000_000, "big.txt", limits=Limits(memory_bytes=250_000_000))
+    assert read_bytes(b"The next one is read.", "next.txt").pages
+
+
+def test_a_large_file_is_refused_unopened(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    path.write_bytes(b"x" * 2000)
+    with pytest.raises(BadFile, match=r"^large\.txt is larger than 1,000 bytes"):
+        read(path, limits=Limits(file_bytes=1000))
+
+
+def test_small_files_share_a_process_and_threads_have_their_own() -> None:
+    names = [f"{number}.txt" for number in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(
+            pool.map(lambda name: read_bytes(f"I am {name}".encode(), name).pages[0].text, names)
+        )
+    assert texts == [f"I am {name}" for name in names]
+
+
+def test_paths_of_a_zip_lead_nowhere() -> None:
+    data = zipped({"../../etc/passwd": b"root", "C:\\Windows\\a.txt": b"x", "ok/b.txt": b"y"})
+    document = read_bytes(data, "paths.zip")
+    assert [part["file"] for part in document.metadata["parts"]] == [
+        "etc/passwd",
+        "Windows/a.txt",
+        "ok/b.txt",
+    ]
+    assert any("2 paths lead out of the folder" in warning for warning in document.warnings)
+
+
+def test_files_in_files_end_at_a_depth() -> None:
+    document = read_bytes(nested_zip(50), "deep.zip")
+    assert any("files deep; it is not opened" in warning for warning in document.warnings)
+
+
+def test_macros_are_told_and_not_run() -> None:
+    data = with_part(docx(["Text"]), "word/vbaProject.bin", b"Sub AutoOpen()")
+    assert read_bytes(data, "a.docm").warnings == ("The file holds macros; they were not run.",)

@@ -84,3 +84,57 @@ def test_real_office_files() -> None:
     assert read(corpus / "textbox.docx").pages[0].text.count("Student falls ill") == 1
     assert "| #DIV/0! |" in read(corpus / "errors.xlsx").pages[0].text
     assert "2021-01-01" in read(corpus / "date_1904.xlsx").pages[0].text
+
+
+def _book() -> bytes:
+    import openpyxl
+    from openpyxl.comments import Comment
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "Sales"
+    sheet["B1"] = "Sales ($ in millions)"
+    sheet.merge_cells("B1:E1")
+    sheet["C2"], sheet["E2"] = "2025", "Note"
+    sheet.merge_cells("C2:D2")
+    sheet["B3"], sheet["C3"], sheet["D3"] = "Process", 1.5, 2
+    sheet["B4"], sheet["D4"] = "Total", "=C3+D3"
+    sheet["C3"].comment = Comment("Not audited", "Ada")
+    sheet.row_dimensions[3].hidden = True
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def test_a_workbook_tells_merges_formulas_comments_and_units() -> None:
+    page = read_bytes(_book(), "a.xlsx").pages[0]
+    assert page.text.split("\n") == [
+        "Sheet: Sales",
+        "| Sales ($ in millions) |",
+        "|  | 2025 | 2025 | Note |",
+        "| Process | 1.5 | 2 |",
+        "| Total |  | =C3+D3 |",
+        "Comments:",
+        "- [C3] Ada: Not audited",
+    ]
+    assert page.tables[0].unit == "$ in millions"
+    assert page.tables[0].formulas == {"D4": "=C3+D3"}
+    assert page.warnings == (
+        "1 formulas have no stored value; the formula stands in the cell.",
+        "1 rows of this sheet are hidden; they are read as well.",
+    )
+
+
+@pytest.mark.parametrize("password", [None, "open sesame"])
+def test_a_locked_workbook_opens_with_its_password(password: str | None) -> None:
+    from msoffcrypto.format.ooxml import OOXMLFile
+
+    locked = io.BytesIO()
+    OOXMLFile(io.BytesIO(xlsx({"One": [["Secret", 12]]}))).encrypt("open sesame", locked)
+    if password is None:
+        with pytest.raises(BadFile, match=r"^a\.xlsx is locked: it needs a password"):
+            read_bytes(locked.getvalue(), "a.xlsx")
+    else:
+        page = read_bytes(locked.getvalue(), "a.xlsx", password=password).pages[0]
+        assert page.tables[0].rows == (("Secret", "12"),)

@@ -1,8 +1,14 @@
+import csv
+import io
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deskwork.tools.documents import Document
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers import read_bytes
+from deskwork.tools.readers.encodings import decode
 from tests.tools.made import pdf
 
 
@@ -61,3 +67,73 @@ def test_json_has_the_shape_of_the_contract() -> None:
     assert value["pages"][0]["number"] == 1
     assert {"number", "text", "tables", "pictures", "warnings"} <= set(value["pages"][0])
     assert value["pages"][0]["tables"][0]["rows"] == [["a", "b"], ["1", "2"]]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-8", "Österreich zahlt 5 €"),
+        ("utf-8-sig", "Österreich zahlt 5 €"),
+        ("utf-16", "Österreich zahlt 5 €"),
+        ("utf-16-le", "Revenue rose to 12 million"),
+        ("utf-32", "Revenue rose"),
+        ("cp1252", "Österreich zahlt “5 €” für das Café"),
+        ("cp1251", "Выручка компании выросла на двенадцать процентов за отчётный период"),
+        ("shift_jis", "売上高は前年同期比で増加しました。営業利益は減少しました。"),
+        ("gb18030", "公司的收入比去年同期增长了百分之十二，净利润有所下降。"),
+    ],
+)
+def test_text_is_read_in_its_real_encoding(encoding: str, text: str) -> None:
+    assert read_bytes(f"{text}\n".encode(encoding) * 3, "a.txt").pages[0].text.startswith(text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=60))
+def test_any_text_in_utf_8_comes_back(text: str) -> None:
+    # U+FEFF at the start is the mark itself.
+    assert decode(text.encode())[0] == text.removeprefix("\ufeff")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_csv_in_each_dialect(mark: str) -> None:
+    rows = [["Name", "Value"], [f"a{mark}b", "1"], ['say "x"', "2"], ["two\nlines", "3"]]
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter=mark).writerows(rows)
+    table = read_bytes(buffer.getvalue().encode(), "a.csv").pages[0].tables[0]
+    assert [list(row) for row in table.rows] == rows
+
+
+def test_inline_xbrl_gives_facts_with_scale_and_sign() -> None:
+    source = b"""<html xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body><ix:header>
+    <ix:resources><xbrli:context id="c"><xbrli:period><xbrli:startdate>2025-01-01</xbrli:startdate>
+    <xbrli:enddate>2025-06-30</xbrli:enddate></xbrli:period></xbrli:context>
+    <xbrli:unit id="u"><xbrli:measure>iso4217:USD</xbrli:measure></xbrli:unit></ix:resources>
+    </ix:header><table><tr><td>Loss</td><td>(<ix:nonFraction contextRef="c" unitRef="u"
+    name="us-gaap:Loss" scale="6" sign="-">1,577</ix:nonFraction>)</td></tr>
+    <tr><td>a</td><td>b</td></tr></table></body></html>"""
+    document = read_bytes(source, "q.html")
+    assert document.metadata["facts"] == 1
+    assert "| Loss | (1,577) |" in document.pages[0].text
+    assert document.pages[1].tables[0].rows[1] == (
+        "us-gaap:Loss",
+        "2025-01-01 to 2025-06-30",
+        "",
+        "USD",
+        "-1577000000",
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        (b"<html><h1>Your Request Originates from an Undeclared Automated Tool</h1></html>", True),
+        (b"<html><title>403 Forbidden</title><h1>403 Forbidden</h1></html>", True),
+        (b"<html><title>Just a moment...</title><p>Wait</p></html>", True),
+        (
+            b"<html><title>Annual report</title><p>We sold 403 shops; growth forbidden.</html>",
+            False,
+        ),
+    ],
+)
+def test_a_refusal_of_a_server_is_no_document(page: bytes, told: bool) -> None:
+    warnings = read_bytes(page, "a.html").warnings
+    assert bool(warnings) == told

@@ -9,7 +9,7 @@ import zipfile
 from deskwork.tools.errors import BadFile
 
 MAX_UNPACKED = 1_000_000_000  # bytes of an archive's members together; more is a bomb
-_MAX_RATIO = 2_000  # unpacked over packed; office files stay under a tenth of it
+_MAX_RATIO = 300  # unpacked over packed; deflate comes to 1,000 at most, office files to 50
 _SMALL = 50_000_000  # bytes that any archive may unpack to, whatever the ratio
 MAX_MEMBERS = 10_000
 

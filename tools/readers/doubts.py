@@ -1,7 +1,7 @@
 """Whether a page's text layer can be what the page shows.
 
 A font without a map to Unicode gives its own numbers as letters: the page shows "Phone", the text
-layer says '"7+%-'. Such text has too many signs, or words without vowels in any Latin language.
+layer says '"7+%-'. Such text has too many signs, or too few vowels for any Latin language.
 """
 
 from __future__ import annotations
@@ -29,9 +29,6 @@ def is_doubtful(text: str, unmapped: float = 0.0) -> bool:
     digits = sum(letter.isdigit() for letter in dense)
     if letters + digits < 0.3 * len(dense) and signs > 0.1 * len(dense):
         return True
-    words = _LATIN.findall(text)
-    if len(words) < 8:
-        return False
-    # Capitals alone may be tickers and abbreviations; so may a few of the others.
-    spoken = sum(1 for word in words if _VOWEL.search(word))
-    return spoken < 0.6 * len(words)
+    # About two letters of five are vowels in any Latin language, one of four in tickers.
+    words = "".join(_LATIN.findall(text))
+    return len(words) >= 40 and len(_VOWEL.findall(words)) < 0.2 * len(words)

@@ -68,7 +68,10 @@ def filled(values: Iterable[Iterable[Any]], merges: Sequence[Merge]) -> tuple[li
         starts.setdefault(merge[0], []).append(merge)
     kept: list[tuple[str, ...]] = []
     down: list[tuple[Merge, str]] = []  # merges that go on in the rows below
+    blank: Any = None  # openpyxl gives one and the same row for each of a million that are missing
     for number, row in enumerate(values):
+        if row is blank and not down and number not in starts:
+            continue
         cells = [cell_text(value) for value in row][:MAX_COLUMNS]
         for merge, text in down:
             if merge[1] < len(cells):
@@ -82,6 +85,7 @@ def filled(values: Iterable[Iterable[Any]], merges: Sequence[Merge]) -> tuple[li
         while cells and not cells[-1]:
             cells.pop()
         if not cells:
+            blank = row
             continue
         if len(kept) == MAX_ROWS:
             return kept, True

@@ -14,6 +14,7 @@ from deskwork.tools.documents import Box
 from deskwork.tools.errors import BadFile
 
 _LONGEST = 3_000  # pixels of the picture that is read; more takes longer and reads no better
+_VOTES = 7  # lines that are asked whether they are upside down
 _SURE = 0.5  # below this confidence a line is left out
 
 
@@ -39,19 +40,18 @@ def read(image: Any, name: str) -> Seen:
             f"{name} can't be read by OCR: OCR is not installed.",
             "Install it with: pip install 'deskwork[ocr]'.",
         )
-    import numpy
-
     scale = min(1.0, _LONGEST / max(image.size))
     if scale < 1:
         image = image.resize((round(image.width * scale), round(image.height * scale)))
-    found = _engine()(numpy.asarray(image)[:, :, ::-1])
+    found, turned = _turned_upright(image)
+    upright_height = image.width if turned in (90, 270) else image.height
     if found.txts is None:
         return Seen("", (), ("OCR found no text on this page.",))
     lines = [
         _Line(
             text,
             float(score),
-            [(float(x) / scale, (image.height - float(y)) / scale) for x, y in corners],
+            [(float(x) / scale, (upright_height - float(y)) / scale) for x, y in corners],
         )
         for text, score, corners in zip(found.txts, found.scores, found.boxes, strict=True)
         if text.strip() and score >= _SURE
@@ -61,9 +61,75 @@ def read(image: Any, name: str) -> Seen:
     if not words:
         return Seen("", (), ("OCR found no text on this page.",))
     text = "\n".join(" ".join(line.text for line in row) for row in rows)
-    boxes = tuple(box for line in words for box in line.word_boxes())
+    size = (image.width / scale, image.height / scale)
+    boxes = tuple(_as_given(box, turned, size) for line in words for box in line.word_boxes())
     sure = sum(line.score for line in words) / len(words)
-    return Seen(text, boxes, (f"The text was read from the picture by OCR ({sure:.0%} sure).",))
+    told = [f"The text was read from the picture by OCR ({sure:.0%} sure)."]
+    if turned:
+        told.append(
+            f"The text doesn't stand upright: it was turned by {turned} degrees to be read."
+        )
+    return Seen(text, boxes, tuple(told))
+
+
+def _turned_upright(image: Any) -> tuple[Any, int]:
+    """What is read of the picture once its text is upright, and by how much it was turned
+    (degrees, against the clock)."""
+    found, turned = _read(image), 0
+    if found.boxes is not None and _lies(found):
+        turned = 90
+        image = image.rotate(90, expand=True)
+        found = _read(image)
+    if found.boxes is not None and _stands_on_its_head(image, found):
+        turned += 180
+        found = _read(image.rotate(180, expand=True))
+    return found, turned
+
+
+def _read(image: Any) -> Any:
+    # What one call leaves out stays out for the next, so all are named each time.
+    return _engine()(_pixels(image), use_det=True, use_cls=True, use_rec=True)
+
+
+def _pixels(image: Any) -> Any:
+    import numpy
+
+    return numpy.ascontiguousarray(numpy.asarray(image)[:, :, ::-1])
+
+
+def _lies(found: Any) -> bool:
+    """Whether most lines are higher than wide."""
+    tall = 0
+    for corners in found.boxes:
+        (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
+        tall += (high - low) > 1.5 * (right - left)
+    return bool(tall > 0.5 * len(found.boxes))
+
+
+def _stands_on_its_head(image: Any, found: Any) -> bool:
+    """Whether the longest lines are upside down; the reading of a line turns it silently."""
+    longest = sorted(zip(found.boxes, found.txts, strict=True), key=lambda line: -len(line[1]))
+    votes = []
+    for corners, _ in longest[:_VOTES]:
+        (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
+        piece = image.crop((max(0, int(left)), max(0, int(low)), int(right), int(high)))
+        if min(piece.size) > 3:
+            seen = _engine()(_pixels(piece), use_det=False, use_cls=True, use_rec=False)
+            votes += [label == "180" for label, _ in seen.cls_res]
+    return bool(sum(votes) > 0.5 * max(1, len(votes)))
+
+
+def _as_given(box: Box, turned: int, size: tuple[float, float]) -> Box:
+    """The box in the picture as it was before it was turned; ``size`` is that picture's."""
+    left, bottom, right, top = box
+    wide, high = size
+    if turned == 90:
+        return (bottom, high - right, top, high - left)
+    if turned == 180:
+        return (wide - right, high - top, wide - left, high - bottom)
+    if turned == 270:
+        return (wide - top, left, wide - bottom, right)
+    return box
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from deskwork.tools.readers import ocr
 from deskwork.tools.readers import pdf_calls as calls
 from deskwork.tools.readers.doubts import is_doubtful
 from deskwork.tools.readers.images import LONGEST_SIDE
+from deskwork.tools.readers.pdf_columns import in_columns, text_of
+from deskwork.tools.readers.pdf_rows import aligned_tables
 from deskwork.tools.readers.pdf_rules import objects_of, ruled_tables
 from deskwork.tools.readers.pdf_words import Frame, Word, frame_of, words_of
 from deskwork.tools.readers.units import unit_of
@@ -42,15 +44,22 @@ def _read(page: Any, number: int, name: str, with_ocr: bool) -> Page:
     try:
         raw_text = text_page.get_text_range(errors="replace")
         words, text, sideways = words_of(text_page, raw_text, frame)
+        ordered = in_columns(words) if sideways <= 0.5 else None
+        if ordered:
+            words, text = ordered, text_of(ordered)
         unmapped = _unmapped(text_page) if 0 < len(raw_text) < 400 else 0.0
     finally:
         text_page.close()
     boxes, level, upright = objects_of(page, frame)
     pictures = [PagePicture(f"picture {at}", box) for at, box in enumerate(boxes, 1)]
     tables: list[Table] = []
-    if len(upright) >= 2 and len(level) >= 2:
+    ruled = ruled_tables(level, upright, words) if min(len(upright), len(level)) >= 2 else []
+    found = [rows for rows, _ in ruled]
+    if sideways <= 0.5:
+        found += aligned_tables(words, [box for _, box in ruled])
+    if found:
         unit = unit_of(text.split("\n"))
-        tables = [Table(rows, unit=unit) for rows, _ in ruled_tables(level, upright, words)]
+        tables = [Table(rows, unit=unit) for rows in found]
     warnings = []
     if frame.turned:
         warnings.append(f"The page is turned by {frame.turned} degrees; it is read as it is shown.")

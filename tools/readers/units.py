@@ -15,7 +15,7 @@ _MONEY = (
 )
 _PHRASE = re.compile(
     rf"(?:{_MONEY}|shares|amounts?|figures|tabular amounts|values|dollars)?\s*"
-    rf"\b(?:in|of)\s+(?:{_MONEY}\s+)?{_SCALE}(?:\s+of\s+{_MONEY})?\b"
+    rf"\b(?:in|of)\s+(?:{_MONEY}\s+)?{_SCALE}(?:\s+of\s+{_MONEY}\b|\s+{_MONEY})?(?!\w)"
     rf"|(?:{_MONEY})\s?(?:{_SCALE}|'?000s?|m|k|bn|mm)\b"
     rf"|\b(?:in|en)\s+(?:{_SCALE}\s+)?{_MONEY}(?![\w$])",
     re.I,

@@ -99,7 +99,12 @@ def _values(
     if not formulas:
         yield from sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS)
         return
+    blank: Any = None
+    nothing: tuple[Any, ...] = ()
     for row in sheet.iter_rows(max_col=MAX_COLUMNS):
+        if row is blank:
+            yield nothing
+            continue
         values = []
         for cell in row:
             value = cell.value
@@ -109,13 +114,21 @@ def _values(
                 if value is not None:
                     unknown[cell.coordinate] = value
             values.append(value)
+        if not any(hasattr(cell, "column_letter") for cell in row):
+            blank = row
+            yield nothing
+            continue
         yield tuple(values)
 
 
 def _formulas(sheet: Any) -> dict[str, str]:
     sheet.reset_dimensions()
     found: dict[str, str] = {}
+    before: Any = None
     for row in sheet.iter_rows(max_col=MAX_COLUMNS):
+        if row is before:
+            continue
+        before = row
         for cell in row:
             if cell.data_type != "f":
                 continue

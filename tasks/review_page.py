@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
@@ -57,8 +58,11 @@ def review_page(data: dict[str, Any], collection: Collection) -> str:
     left = PICTURES
     shown = []
     for row in ordered:
-        pages = sorted({e["page"] for e in row["evidence"].values()}) or row["pages"][:1]
-        pictures = _pictures(collection, row["file"], pages[:left]) if row["problems"] else []
+        pages: dict[int, list[str]] = {}
+        for evidence in row["evidence"].values():
+            pages.setdefault(evidence["page"], []).append(evidence["quote"])
+        chosen = (sorted(pages.items()) or [(n, []) for n in row["pages"][:1]])[:left]
+        pictures = _pictures(collection, row["file"], chosen) if row["problems"] else []
         left -= len(pictures)
         shown.append({**row, "fields": _fields(row, collection), "pictures": pictures})
     return _TEMPLATE.render(data=data, shown=shown)
@@ -96,16 +100,20 @@ def _passage(collection: Collection, file: str, evidence: dict[str, Any]) -> Any
     return Markup("{}<mark>{}</mark>{}").format(*(Markup(part) for part in parts))
 
 
-def _pictures(collection: Collection, file: str, pages: list[int]) -> list[dict[str, Any]]:
+def _pictures(
+    collection: Collection, file: str, pages: Sequence[tuple[int, list[str]]]
+) -> list[dict[str, Any]]:
+    """Pictures of pages, (number, quotes on it), with the quotes marked."""
     found = []
-    for page in pages:
+    for page, quotes in pages:
         try:
-            picture = Image.open(io.BytesIO(collection.picture(file, page))).convert("RGB")
+            data = collection.picture(file, page, quotes)
+            picture = Image.open(io.BytesIO(data)).convert("RGB")
         except (ToolError, OSError):
             continue
         picture.thumbnail((1000, 1000))
-        data = io.BytesIO()
-        picture.save(data, "JPEG", quality=70)
-        url = "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode()
+        small = io.BytesIO()
+        picture.save(small, "JPEG", quality=70)
+        url = "data:image/jpeg;base64," + base64.b64encode(small.getvalue()).decode()
         found.append({"page": page, "url": url})
     return found

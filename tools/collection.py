@@ -150,9 +150,9 @@ class Collection:
             entry.name, number, entry.pages, row[0], row[1], tuple(json.loads(row[2])), entry.sha256
         )
 
-    def picture(self, file: str, page: int) -> bytes:
+    def picture(self, file: str, page: int, marks: Sequence[str] = ()) -> bytes:
         """The page as PNG bytes, longest side at most 1568 pixels. PDF pages and images have
-        pictures, also inside a mail or a ZIP.
+        pictures, also inside a mail or a ZIP; on a PDF's the places of quotes can be marked.
 
         Raises `ToolError` for other kinds and for a file that changed since it was indexed.
         """
@@ -170,7 +170,7 @@ class Collection:
         if hashlib.sha256(data).hexdigest() != entry.sha256:
             raise ToolError(f"{entry.name} has changed since it was indexed.")
         try:
-            return self._reading.picture(data, entry.name, page)
+            return self._reading.picture(data, entry.name, page, marks)
         except BadFile as error:
             raise ToolError(str(error)) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
@@ -12,6 +13,7 @@ from typing import Any
 import openpyxl
 import pytest
 from PIL import Image, ImageDraw
+from reportlab.pdfgen.canvas import Canvas
 
 from deskwork.flows.extracting import Documents
 from deskwork.flows.running import Run, prepare
@@ -309,3 +311,33 @@ async def test_a_scan_and_a_model_without_eyes(tmp_path: Path) -> None:
     assert row["state"] == "needs review"
     assert "a scan, and" in row["reason"]
     assert "takes no pictures" in row["reason"]
+
+
+def printed(text: str) -> bytes:
+    """A PDF page with a text layer, a line at each fifteen points."""
+    data = io.BytesIO()
+    page = Canvas(data, pagesize=(400, 300))
+    for number, line in enumerate(text.splitlines()):
+        page.drawString(30, 270 - 15 * number, line)
+    page.save()
+    return data.getvalue()
+
+
+async def test_the_review_page_shows_the_field_s_place_on_its_page(tmp_path: Path) -> None:
+    text = "Invoice No. 2026-001\nSubtotal: 30.50\nTax: 3.05\nTotal: 43.55\n"
+    await extracted(tmp_path, None, {"a.pdf": printed(text)})
+    page = (tmp_path / "out" / "records.html").read_text()
+    encoded = page.partition("data:image/jpeg;base64,")[2].partition('"')[0]
+    picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGB")
+    across, up = picture.width / 400, picture.height / 300
+
+    def at(left: float, bottom: float) -> tuple[int, int, int]:
+        colour = picture.getpixel((int(left * across), int((300 - bottom) * up)))
+        assert isinstance(colour, tuple)
+        return colour[0], colour[1], colour[2]
+
+    for line in range(4):
+        red, _, blue = at(31, 270 - 15 * line + 9)  # just above the letters, in the marker's stroke
+        assert red > 200
+        assert blue < 190
+    assert min(at(300, 150)) > 240

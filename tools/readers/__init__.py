@@ -81,17 +81,19 @@ def picture(
     name: str,
     page: int,
     *,
+    marks: Sequence[str] = (),
     passwords: Sequence[str] = (),
     limits: Limits = DEFAULT,
 ) -> bytes:
-    """A page as PNG bytes, its longest side at most 1568 pixels.
+    """A page as PNG bytes, its longest side at most 1568 pixels, with quotes marked that it holds.
 
     PDF pages and images have pictures; in a mail, a ZIP or a PDF with attachments also the pages
     of what lies in it. Raises `BadFile` for a page that has none.
     """
     import base64
 
-    answer = ask("picture", Source(name, "", data, tuple(passwords)), limits, page=page)
+    source = Source(name, "", data, tuple(passwords))
+    answer = ask("picture", source, limits, page=page, marks=list(marks))
     return base64.b64decode(answer["png"])
 
 
@@ -111,9 +113,9 @@ class Reading:
         """The document of a file's bytes. Raises `BadFile`."""
         return read_bytes(data, name, passwords=self.passwords, ocr=self.ocr, limits=self.limits)
 
-    def picture(self, data: bytes, name: str, page: int) -> bytes:
-        """A page's picture as PNG. Raises `BadFile`."""
-        return picture(data, name, page, passwords=self.passwords, limits=self.limits)
+    def picture(self, data: bytes, name: str, page: int, marks: Sequence[str] = ()) -> bytes:
+        """A page's picture as PNG, quotes marked. Raises `BadFile`."""
+        return picture(data, name, page, marks=marks, passwords=self.passwords, limits=self.limits)
 
 
 USUAL = Reading()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,8 +16,11 @@ from typing import Any
 from deskwork.tools.documents import Document, Page
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers.images import png
+from deskwork.tools.readers.marking import lines_of, mark
 from deskwork.tools.readers.parts import read_parts
+from deskwork.tools.readers.pdf_columns import in_columns
 from deskwork.tools.readers.pdf_page import read_page, render
+from deskwork.tools.readers.pdf_words import frame_of, words_of
 from deskwork.tools.readers.source import Source, locked
 
 _MAX_PAGES = 5_000
@@ -60,15 +63,34 @@ def count(source: Source) -> int:
 
 
 def picture(source: Source, number: int) -> bytes:
-    """The page as PNG bytes, its longest side 1568 pixels. Raises `BadFile`."""
+    """The page as PNG bytes, its longest side 1568 pixels, with the source's marks.
+
+    Raises `BadFile`.
+    """
     with _open(source) as pdf:
         if not 1 <= number <= len(pdf):
             raise BadFile(f"{source.name} has no page {number}; it has {len(pdf)}.")
         page = pdf[number - 1]
         try:
-            return png(render(page))
+            return png(_marked(render(page), page, source.marks))
         finally:
             page.close()
+
+
+def _marked(shown: Any, page: Any, marks: Sequence[str]) -> Any:
+    """The page's picture with the places of these quotes; those that it doesn't hold are left."""
+    if not marks:
+        return shown
+    text_page = page.get_textpage()
+    try:
+        raw = text_page.get_text_range(errors="replace")
+        words, _, sideways = words_of(text_page, raw, frame_of(page))
+    finally:
+        text_page.close()
+    ordered = (in_columns(words) if sideways <= 0.5 else None) or words
+    placed = [(word.text, word.box) for word in ordered]
+    boxes = [box for quote in marks for box in lines_of(placed, quote)]
+    return mark(shown, page.get_size(), boxes)
 
 
 def inner_files(source: Source) -> Iterator[tuple[str, bytes]]:

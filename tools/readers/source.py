@@ -28,6 +28,7 @@ class Source:
     """A file to read: ``name`` is for messages, ``data`` the whole file.
 
     ``passwords`` are tried in order after none at all. ``depth`` is how many files it lies in.
+    ``marks`` are quotes whose places a page's picture shows.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Source:
     passwords: tuple[str, ...] = ()
     ocr: bool = False
     depth: int = 0
+    marks: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget, compare=False)
 
     def inner(self, name: str, data: bytes) -> Source:

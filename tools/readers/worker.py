@@ -13,6 +13,7 @@ import math
 import os
 import signal
 import sys
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from deskwork.tools.errors import BadFile
@@ -58,6 +59,7 @@ def _answer(head: dict[str, Any], data: bytes) -> bytes:
     try:
         source = Source(head["name"], "", data, tuple(head["passwords"]), head["ocr"])
         if head["task"] == "picture":
+            source = replace(source, marks=tuple(head["marks"]))
             png = inside.picture(source, head["page"])
             value: dict[str, Any] = {"png": base64.b64encode(png).decode()}
         else:

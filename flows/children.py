@@ -16,7 +16,7 @@ from deskwork.tasks.plan import Part, Plan
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief, Session
-from deskwork.tasks.starts import Start, find_or_create
+from deskwork.tasks.starts import Start, find_or_create, going_on
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tasks.workbench import JobDesk
 from deskwork.tools.selection import fitting_tools
@@ -92,6 +92,8 @@ async def _investigate(
             Session, writer, bench.blobs, bench.settings, bench.endpoint
         )
         sessions.append(session)
+        if session.history.outcome is None:
+            await session.append(going_on(session.history, start))
         session.desk = JobDesk(run.collection, session.history.evidence, bench.blobs)
         tools = tuple(fitting_tools(documents=True))
         session.tools = {tool.name: tool for tool in tools}

@@ -22,8 +22,8 @@ from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
 from deskwork.tasks.progress import tell
 from deskwork.tasks.requests import AskRequest, DocumentsRequest, JobRequest, ResearchRequest
-from deskwork.tasks.settings import Settings, load_settings
-from deskwork.tasks.starts import find_or_create, make_start, read_image
+from deskwork.tasks.settings import BUILTIN_MODEL, Settings, load_settings
+from deskwork.tasks.starts import find_or_create, first_entry, make_start, read_image
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.pictures import fit_pages
@@ -89,7 +89,8 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         if not going_on:
             settings.schedule.check_against(settings.profile, request.budget)
         if request.limits.max_cost and not settings.is_builtin:
-            _check_price(settings)
+            own = first_entry(bench.journal, request.job or "")["settings"] if going_on else {}
+            _check_price(settings, own.get("model", settings.model))
         start = make_start(flow, request, bench.recorded_settings())
         job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
@@ -98,11 +99,11 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         bench.journal.database.close()
 
 
-def _check_price(settings: Settings) -> None:
-    if settings.model not in settings.prices:
+def _check_price(settings: Settings, model: str) -> None:
+    if model not in (*settings.prices, BUILTIN_MODEL):
         raise WrongUse(
-            f"There is no price for the model {settings.model!r}, so a limit in money can't work.",
-            f'Put [prices."{settings.model}"] with input and output into deskwork.toml.',
+            f"There is no price for the model {model!r}, so a limit in money can't work.",
+            f'Put [prices."{model}"] with input and output into deskwork.toml.',
         )
 
 

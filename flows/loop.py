@@ -33,6 +33,8 @@ from deskwork.tools.errors import Stop
 HAND_OVER_DUE = "not run: your hand-over is due. Write it now; call no tool."
 NUDGES = 3
 """So many empty or cut replies in a row, and the job stops."""
+FUTILE = 2
+"""After so many fresh starts that a single reply filled, the next such one stops the job."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ async def run_conversation(
             await _run_calls(session, conversation, prefix, steps, recorded)
             recorded = set()
             continue
-        if conversation.overflowed:
+        if conversation.overflowed or conversation.unheeded >= NUDGES:
             conversation = await _after_overflow(session, conversation)
             continue
         if succession.is_stale(session, conversation):
@@ -131,7 +133,7 @@ async def _shortened(
             # The history fits: only what is kept for the output does not.
             await session.append([Draft("limit", {"max_output": left}, (), conversation.number)])
             return conversation
-    if conversation.reply is None:
+    if conversation.reply is None or (conversation.replies == 1 and conversation.futile >= FUTILE):
         raise error
     window = error.limit or conversation.codec.profile.context_window or conversation.tokens
     return await succession.cut_off(session, conversation, int(window / 4))
@@ -204,7 +206,16 @@ async def _guard(session: Session, conversation: Conversation, budgets: Sequence
             f"You have called {name} with the same arguments {count} times and its result does "
             "not change. Go on with what it said, or try something else.",
         )
-    if conversation.is_full and not conversation.handing_over:
+    again = conversation.reply is None or (
+        conversation.replies == 1 and conversation.futile >= FUTILE
+    )
+    if conversation.is_full and conversation.why == "window" and again:
+        raise ContextOverflow(
+            f"The question and the hand-over alone fill the model's window of "
+            f"{conversation.codec.profile.context_window} tokens.",
+            "Ask for less at once, or go on with a larger model (`deskwork resume JOB --model M`).",
+        )
+    if conversation.is_full and conversation.reply and not conversation.handing_over:
         await session.say(conversation, succession.HAND_OVER_ASKED, HAND_OVER)
     if conversation.nudges >= NUDGES:
         raise Stop(

@@ -173,8 +173,6 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
             "Mend them or give others.",
         )
     session = await asyncio.to_thread(Session, writer, bench.blobs, bench.settings, bench.endpoint)
-    if not bench.is_local:
-        bench.settings = session.settings = await _with_limits(session)
     session.desk = JobDesk(collection, session.history.evidence, bench.blobs)
     if more := going_on(session.history, start):
         steps = session.history.spend.steps
@@ -182,6 +180,8 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
             "job", writer.job, f"going on: {writer.next_seq} entries recorded, {steps} model calls"
         )
         await session.append(more)
+    if not bench.is_local:
+        bench.settings = session.settings = await _with_limits(session)
     return Run(bench, session, collection, recorded)
 
 

@@ -223,8 +223,10 @@ def _usage(data: Any) -> Usage | None:
     """Tokens in every server's spelling; details are parts of the totals."""
     if not isinstance(data, dict):
         return None
-    prompt = data.get("prompt_tokens_details") or {}
-    completion = data.get("completion_tokens_details") or {}
+    prompt, completion = (
+        part if isinstance(part := data.get(f"{name}_tokens_details"), dict) else {}
+        for name in ("prompt", "completion")
+    )
     return Usage(
         input=_first(data.get("prompt_tokens")),
         output=_first(data.get("completion_tokens")),

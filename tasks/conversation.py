@@ -27,7 +27,7 @@ HAND_OVER = "hand-over"
 """Why the user message was said that asks for a hand-over."""
 MIN_OUTPUT = 1024
 MIN_RESERVE = 4096
-"""Tokens kept free at the end of a window, at least; an eighth of a larger one."""
+"""Tokens kept free at a window's end, at least: an eighth of a larger one, half of a tiny one."""
 BYTES_A_TOKEN = 3.5
 TOKENS_AN_IMAGE = 1600
 """Rough sizes until the server's own count comes with its next reply."""
@@ -41,11 +41,13 @@ class Conversation:
     ``turn`` is the seq of the last reply that stands in the history; ``answered`` the places of
     its calls that have a result. ``discards`` are the replies since then that were recorded and
     not kept; ``partial`` is the text of replies that were cut by the output limit. ``nudges``
-    counts empty and cut replies in a row, ``told`` is what the model was told, and ``repeats``
+    counts empty and cut replies in a row, ``unheeded`` those that made calls where a hand-over was
+    asked for, ``told`` is what the model was told, and ``repeats``
     how often it made each call. ``usage`` is that of the last reply whose server told it;
     ``tokens`` estimates the size of the next request; ``most_output`` is what the server said
     its window has left for the output. ``overflowed`` is True once a reply filled the window:
-    nothing more is said here.
+    nothing more is said here. ``futile`` counts the fresh starts in a row before this one that
+    were full again after a single reply.
     """
 
     def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:
@@ -63,8 +65,11 @@ class Conversation:
         self.refusal: str | None = None
         self.overflowed = False
         self.why: str = meta.get("why", "")
+        self.futile: int = meta.get("futile", 0)
+        self.replies = 0
         self.partial = ""
         self.nudges = 0
+        self.unheeded = 0
         self.told: set[str] = set()
         self.repeats: Counter[tuple[str, str]] = Counter()
         self.ids: Counter[str] = Counter()
@@ -112,6 +117,8 @@ class Conversation:
             self.usage = usage
             self.tokens = usage.get("input", 0) + usage.get("output", 0) or self.tokens
         self.turn = entry.seq
+        self.replies += 1
+        self.unheeded += self.handing_over and bool(self.reply.calls)
         self.answered = set()
         self.pictures = []
         self.discards = []
@@ -177,7 +184,9 @@ class Conversation:
     def is_full(self) -> bool:
         """True when the next request leaves no more of the window than a hand-over needs."""
         window = self.codec.profile.context_window
-        return window is not None and self.tokens > window - max(window // 8, MIN_RESERVE)
+        if window is None:
+            return False
+        return self.tokens > window - max(window // 8, min(MIN_RESERVE, window // 2))
 
     @property
     def most_repeated(self) -> tuple[str, int]:

@@ -18,6 +18,9 @@ from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.replies import Reply
 from deskwork.tools.tool import Evidence
 
+_BETWEEN_RUNS = ("start", "resumed", "fork", "moved", "decision")
+"""Entries that are made while nothing runs: the time before them isn't spent."""
+
 
 class History:
     """The folded entries of one job.
@@ -73,10 +76,9 @@ class History:
 
     def _clock(self, entry: Entry) -> None:
         # The time between a stop and the next start isn't spent.
-        runs = self._last_time is not None and entry.kind not in ("start", "resumed", "fork")
-        if runs and self._last_time is not None:
+        if self._last_time is not None and entry.kind not in _BETWEEN_RUNS:
             self.spend.seconds += max(0.0, entry.created - self._last_time)
-        self._last_time = entry.created
+        self._last_time = None if entry.kind == "outcome" else entry.created
 
     def _open(self, entry: Entry) -> None:
         meta = entry.meta

@@ -167,7 +167,9 @@ def _usage(data: Any) -> Usage | None:
     }
     read, write = data.get("cache_read_input_tokens"), data.get("cache_creation_input_tokens")
     fresh = data.get("input_tokens")
-    details = data.get("output_tokens_details") or {}
+    details = data["output_tokens_details"]
+    if not isinstance(details, dict):
+        details = {}
     return Usage(
         input=None if fresh is None else fresh + (read or 0) + (write or 0),
         output=data.get("output_tokens"),

@@ -22,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import email.utils
 import json
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -208,15 +209,22 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     A date counts from the answer's own ``date``: the two clocks may differ.
     """
     with contextlib.suppress(KeyError, ValueError):
-        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return _seconds(headers["retry-after-ms"]) / 1000
     value = headers.get("retry-after")
     if value is None:
         return None
     with contextlib.suppress(ValueError):
-        return max(0.0, float(value))
+        return _seconds(value)
     with contextlib.suppress(ValueError, TypeError):
         until = email.utils.parsedate_to_datetime(value).timestamp()
         with contextlib.suppress(KeyError, ValueError, TypeError):
             return max(0.0, until - email.utils.parsedate_to_datetime(headers["date"]).timestamp())
         return max(0.0, until - time.time())
     return None
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return max(0.0, value)

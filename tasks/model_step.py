@@ -194,7 +194,10 @@ def _drafts(
 async def _wait_until_allowed(session: Session) -> None:
     wait = session.history.not_before - time.time()
     if wait > 0:
-        reason = session.history.notes["waiting"]["reason"]
+        note = session.history.notes["waiting"]
+        if note.get("url", session.endpoint.url) != session.endpoint.url:
+            return  # another server asked for that
+        reason = note["reason"]
         tell(
             "trouble",
             session.job,
@@ -205,7 +208,9 @@ async def _wait_until_allowed(session: Session) -> None:
 
 async def _postpone(session: Session, error: Unavailable) -> None:
     wait = session.endpoint.retries.pause(session.history.failed_attempts, error.retry_after)
-    await session.note("waiting", not_before=time.time() + wait, reason=error.message)
+    await session.note(
+        "waiting", not_before=time.time() + wait, reason=error.message, url=session.endpoint.url
+    )
 
 
 def _trouble(session: Session, error: Unavailable, wait: float) -> None:
@@ -222,9 +227,10 @@ def cost_of(price: Price, usage: dict[str, int]) -> float:
         return whole if own is None else own
 
     cached, written = usage.get("cache_read", 0), usage.get("cache_write", 0)
-    fresh = usage.get("input", 0) - cached - written
+    # Some servers count the parts beside their whole.
+    fresh = max(0, usage.get("input", 0) - cached - written)
     thought = usage.get("reasoning", 0)
-    said = usage.get("output", 0) - thought
+    said = max(0, usage.get("output", 0) - thought)
     return (
         fresh * price.input
         + cached * rate(price.cached, price.input)

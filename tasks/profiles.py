@@ -136,7 +136,7 @@ def _based(name: str, own: Mapping[str, Table]) -> dict[str, Any]:
     """A person's table over the profile it is based on."""
     table = dict(own[name])
     base = table.pop("base", name if name in builtin() else "gateway")
-    if base not in builtin():
+    if not isinstance(base, str) or base not in builtin():
         raise WrongUse(
             f"The profile {name!r} is based on {base!r}, which doesn't exist.",
             f"Base it on one of: {', '.join(sorted(builtin()))}.",
@@ -176,6 +176,8 @@ def _lent(protocol: str) -> dict[str, Any]:
 def _for_model(table: dict[str, Any], model: str) -> dict[str, Any]:
     """The table with what holds for this model; the first pattern that fits counts."""
     models = table.pop("models", [])
+    if not isinstance(models, list) or not all(isinstance(row, dict) for row in models):
+        raise WrongUse(f"A profile's models are {models!r}.", "They are tables: [[...models]].")
     for row in models:
         patterns = str(row.get("match", "")).split("|")
         if any(fnmatch.fnmatchcase(model, pattern) for pattern in patterns):
@@ -198,7 +200,30 @@ def _read(name: str, table: Mapping[str, Any]) -> Profile:
             f"The profile {name!r} has the budgets {', '.join(strange)}.",
             f"A budget is one of: {', '.join(_EFFORTS)}.",
         )
+    check_types(f"the profile {name!r}", table)
     values = {
         key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
     }
     return Profile(name, **cast(Any, values))
+
+
+def check_types(where: str, table: Mapping[str, Any]) -> None:
+    """Raise `WrongUse` for a value that would fail only in mid-run, when a reply is paid for."""
+    for name, value in table.items():
+        if name in ("context_window", "max_output", "max_body"):
+            fits = value is None or (type(value) is int and value > 0)
+        elif name in ("hosts", "reasoning_fields", "refuses_blocks"):
+            fits = isinstance(value, list | tuple) and all(isinstance(v, str) for v in value)
+        elif name in ("budget", "headers", "foreign_call"):
+            inner = {"budget": dict, "headers": str}.get(name, object)
+            fits = isinstance(value, Mapping) and all(isinstance(v, inner) for v in value.values())
+        elif name == "ids":
+            fits = value in ("verbatim", "unique")
+        else:
+            plain = getattr(Profile, name, None)
+            fits = plain is None or type(value) is type(plain)
+        if not fits:
+            raise WrongUse(
+                f"In {where}, {name} is {value!r}.",
+                "Sizes are whole numbers over 0, lists hold texts, budget and headers are tables.",
+            )

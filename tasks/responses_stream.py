@@ -191,8 +191,10 @@ def _usage(data: Any) -> Usage | None:
     """Tokens; details are parts of the totals."""
     if not isinstance(data, dict) or not data:
         return None
-    given = data.get("input_tokens_details") or {}
-    made = data.get("output_tokens_details") or {}
+    given, made = (
+        part if isinstance(part := data.get(f"{name}_tokens_details"), dict) else {}
+        for name in ("input", "output")
+    )
     return Usage(
         input=_count(data.get("input_tokens")),
         output=_count(data.get("output_tokens")),

@@ -6,6 +6,8 @@ memory alone, never in the journal, in flow parameters or in logs.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -15,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
-from deskwork.tasks.profiles import Profile, Table, find_profile
+from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.readers import USUAL, Limits, Reading
@@ -210,10 +212,10 @@ def _key(value: Any) -> str | None:
 
 
 def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise WrongUse(f"{name} is {value!r}, which is no number.") from None
+    with contextlib.suppress(TypeError, ValueError):
+        if 0 < float(value) < math.inf:
+            return float(value)
+    raise WrongUse(f"{name} is {value!r}, which is no number of seconds.")
 
 
 def _of(name: str, table: Any) -> dict[str, Any]:
@@ -228,7 +230,10 @@ def _of_tables(name: str, table: Any) -> dict[str, dict[str, Any]]:
 
 def _prices(table: Any) -> dict[str, Price]:
     try:
-        return {model: Price(**row) for model, row in table.items()}
+        prices = {model: Price(**row) for model, row in table.items()}
+        if not all(_is_price(n) for row in prices.values() for n in vars(row).values()):
+            raise TypeError
+        return prices
     except (TypeError, AttributeError):
         raise WrongUse(
             "The table [prices] in deskwork.toml is not of the right form.",
@@ -237,9 +242,16 @@ def _prices(table: Any) -> dict[str, Price]:
         ) from None
 
 
+def _is_price(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and 0 <= value < math.inf)
+
+
 def _models(table: Any) -> dict[str, ModelLimits]:
     try:
-        return {model: ModelLimits(**row) for model, row in table.items()}
+        models = {model: ModelLimits(**row) for model, row in table.items()}
+        for row in models.values():
+            check_types("the table [models]", row.given())
+        return models
     except (TypeError, AttributeError):
         raise WrongUse(
             "The table [models] in deskwork.toml is not of the right form.",

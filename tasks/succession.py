@@ -90,8 +90,11 @@ async def _begin_anew(session: Session, old: Conversation, text: str, why: str) 
     said = "\n\n".join([*(part for part in parts if isinstance(part, str)), text])
     images = [part for part in parts if isinstance(part, ImageRef)]
     number = session.history.next_number()
+    meta: dict[str, Any] = {"continues": old.number, "why": why}
+    if old.why in ("window", "overflow") and old.replies <= (2 if why == "window" else 1):
+        meta["futile"] = old.futile + 1
     draft = Draft("user", {"why": "opening"}, codec.user([*images, said]), number)
-    opened = await _open(session, old, entries, {"continues": old.number, "why": why}, [draft])
+    opened = await _open(session, old, entries, meta, [draft])
     tell("plan", session.job, f"{old.label}: goes on in a new conversation, its window was full")
     return opened
 

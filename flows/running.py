@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -74,7 +75,8 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
     """This machine's settings, with what the job itself has recorded laid over them.
 
     The key is never recorded: it comes from here. So does the endpoint's address, where this
-    machine names one for the same model: a server may move while its jobs go on.
+    machine names one for the same model: a server may move while its jobs go on. A key goes to
+    the host alone that this machine has it for.
     """
     settings = load_settings().with_model(request.model)
     if recorded is None:
@@ -86,10 +88,13 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
         recorded["profile"], recorded["protocol"], None, model=recorded["model"], own=own
     )
     moved = settings.model_url if settings.model == recorded["model"] else None
+    url = (moved or recorded["model_url"]) if recorded["model_url"] else None
+    mine = urlsplit(url or "").netloc == urlsplit(settings.model_url or "").netloc
     return replace(
         settings,
         model=recorded["model"],
-        model_url=(moved or recorded["model_url"]) if recorded["model_url"] else None,
+        model_url=url,
+        model_key=settings.model_key if mine else None,
         profile=limited(profile, settings.models.get(recorded["model"])),
         own_profiles=own,
         schedule=read_schedule(recorded.get("schedule", {})),

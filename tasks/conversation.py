@@ -89,6 +89,7 @@ class Conversation:
         self.overflowed |= entry.meta.get("status") == OVERFLOW
         if entry.kind == "system":
             self.opening = replace(self.opening, system=wire)
+            self.tokens += (len(wire) + len(self.opening.tools)) / BYTES_A_TOKEN
         elif entry.kind == "assistant":
             self._assistant(entry, wire, reply)
         elif entry.kind == "tool":

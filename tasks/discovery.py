@@ -1,7 +1,8 @@
 """What an endpoint says of its model when asked: the window, the output limit, the budgets.
 
-Asked once a job and recorded with it. A server that doesn't answer, or says nothing of the kind,
-leaves all of it unknown; a person's table ``[models]`` stands over what a server says.
+Asked when a job starts, until it has said something, which is recorded with the job. A server
+that doesn't answer, or says nothing of the kind, leaves all of it unknown; a person's table
+``[models]`` stands over what a server says.
 
 Where it stands: Anthropic ``/models/{id}`` (``max_input_tokens``, ``max_tokens``,
 ``capabilities``); vLLM and SGLang ``/models`` (``max_model_len``); OpenRouter ``/models``

@@ -31,6 +31,9 @@ from deskwork.tasks import error_bodies
 from deskwork.tasks.error_bodies import Overflow, Said
 from deskwork.tools.errors import Stop, Transient
 
+LONGEST_WAIT = 7 * 86_400.0
+"""Seconds that a server may ask to be left alone; more is a mistake of the server."""
+
 
 class Unavailable(Transient):
     """The endpoint can't answer now. ``shared``: another caller heard so; this one sent nothing."""
@@ -227,4 +230,4 @@ def _seconds(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
-    return max(0.0, value)
+    return min(max(0.0, value), LONGEST_WAIT)

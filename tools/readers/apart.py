@@ -94,7 +94,6 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            start_new_session=True,  # a person's Ctrl-C goes to the one who waits, not to it
         )
         self.files = 0
 

@@ -13,6 +13,8 @@ import math
 import os
 import signal
 import sys
+import threading
+import time
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -40,9 +42,12 @@ _REFUSED = (
 
 def main() -> None:
     """Answer requests until standard input ends."""
+    # A person's Ctrl-C is for the one who waits, who ends this process too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     # What a library prints must not fall among the answers.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     sys.addaudithook(_refuse)
     while line := requests.readline():
         head = json.loads(line)
@@ -53,6 +58,13 @@ def main() -> None:
         _send(answers, _answer(head, requests.read(head["bytes"])))
         if hasattr(signal, "alarm"):
             signal.alarm(0)
+
+
+def _end_with(parent: int) -> None:
+    """End when the process that asks is gone, in mid-file too: a killed job leaves nothing."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(0)
 
 
 def _answer(head: dict[str, Any], data: bytes) -> bytes:

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deskwork.tasks.processes import until
+from deskwork.tasks.processes import Process, until
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers import Limits, read, read_bytes
 from tests.tools.hostile import HOSTILE, OLE, W, looping_xls, nested_zip, with_part, zipped
@@ -130,8 +130,8 @@ def test_a_reader_whose_starter_was_killed_ends_by_itself() -> None:
 def test_a_reader_ends_with_the_process_that_asked_in_mid_file(tmp_path: Path) -> None:
     """Its starter is killed while it reads a file that never comes to its end."""
     starter = (
-        "import subprocess, sys, time\n"
-        "argv = [sys.executable, '-P', '-m', 'deskwork.tools.readers.worker']\n"
+        "import os, subprocess, sys\n"
+        "argv = [sys.executable, '-P', '-m', 'deskwork.tools.readers.worker', str(os.getpid())]\n"
         "child = subprocess.Popen(argv, stdin=int(sys.argv[1]), stdout=subprocess.DEVNULL)\n"
         "print(child.pid, flush=True)\n"
         "child.wait()\n"
@@ -143,10 +143,11 @@ def test_a_reader_ends_with_the_process_that_asked_in_mid_file(tmp_path: Path) -
             command, stdout=subprocess.PIPE, text=True, pass_fds=[mine]
         ) as parent:
             assert parent.stdout is not None
-            reader = int(parent.stdout.readline())
+            reader = Process.of(int(parent.stdout.readline()))
             parent.kill()
         # The pipe is still open here, so only the death of its starter can end it.
-        assert until(lambda: not Path(f"/proc/{reader}").exists(), 30)
+        assert reader is not None
+        assert until(lambda: not reader.lives(), 30)
     finally:
         os.close(mine)
         os.close(its)

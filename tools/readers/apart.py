@@ -89,7 +89,7 @@ class _Worker:
     def __init__(self) -> None:
         # -P: a folder named like one of our packages in the current directory isn't imported.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "deskwork.tools.readers.worker"],
+            [sys.executable, "-P", "-m", "deskwork.tools.readers.worker", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -52,6 +52,19 @@ def invoice(number: int) -> str:
     )
 
 
+def extracting(calls: Counter[str]) -> ScriptedModel:
+    """A model that extracts as the built-in answerer does, and counts its calls by file."""
+
+    def answer(asked: Asked) -> Said:
+        brief = asked.messages[0]["text"]
+        found = re.search(r"^File: (.*)$", brief, re.M)
+        assert found is not None
+        calls[found.group(1)] += 1
+        return Said(extraction(brief))
+
+    return ScriptedModel(answer)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", type=int, default=1000)
@@ -64,15 +77,7 @@ def main() -> None:
         (files / f"inv{number:05d}.txt").write_text(invoice(number))
     (folder / "schema.json").write_text(json.dumps(SCHEMA))
     calls: Counter[str] = Counter()
-
-    def answer(asked: Asked) -> Said:
-        brief = asked.messages[0]["text"]
-        found = re.search(r"^File: (.*)$", brief, re.M)
-        assert found is not None
-        calls[found.group(1)] += 1
-        return Said(extraction(brief))
-
-    with serve(ScriptedModel(answer)) as url:
+    with serve(extracting(calls)) as url:
         environment = {
             **os.environ,
             "DESKWORK_HOME": str(home),

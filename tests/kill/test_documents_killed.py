@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from benchmarks.documents import SCHEMA, invoice
+from benchmarks.documents import SCHEMA, extracting, invoice
 
 from deskwork.tasks import faults
-from deskwork.tasks.extractive_fields import extraction
 from deskwork.tasks.journal import Journal
-from deskwork.tasks.local_model import Asked, Said, ScriptedModel
 from deskwork.tasks.local_server import serve
 from deskwork.tasks.machine import down
 
@@ -35,19 +32,12 @@ def test_each_file_is_extracted_once_and_accounted_for(tmp_path: Path) -> None:
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     asked_for: Counter[str] = Counter()
 
-    def answer(asked: Asked) -> Said:
-        brief = asked.messages[0]["text"]
-        found = re.search(r"^File: (.*)$", brief, re.M)
-        assert found is not None
-        asked_for[found.group(1)] += 1
-        return Said(extraction(brief))
-
     home = tmp_path / "home"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DESKWORK_")}
     command = [str(Path(sys.executable).with_name("deskwork")), "documents", str(files)]
     command += ["--schema", str(tmp_path / "schema.json"), "--out", str(out)]
     try:
-        with serve(ScriptedModel(answer)) as url:
+        with serve(extracting(asked_for)) as url:
             env = {**kept, "DESKWORK_HOME": str(home), "DESKWORK_MODEL": "m"}
             env["DESKWORK_MODEL_URL"] = url
             for point in POINTS:

@@ -12,6 +12,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]{4,}")
 _VOWEL = re.compile(r"[aeiouyAEIOUYÀ-ÖØ-öø-ɏ]")
 _PRIVATE = re.compile("[\ue000-\uf8ff\ufffd\u0080-\u009f]")
+_DIGIT = re.compile(r"\d")
 # Signs that texts with few letters are full of for good reason: figures, rules, lists, leaders.
 _FIGURES = re.compile(r"[\d\s.,()$€£¥%+\-–—/:*•·|_=<>#&'’“”√☐☒✓×]")
 
@@ -26,7 +27,7 @@ def is_doubtful(text: str, unmapped: float = 0.0) -> bool:
         return True
     letters = sum(map(len, _WORD.findall(dense)))
     signs = len(dense) - letters - len(_FIGURES.findall(dense))
-    digits = sum(letter.isdigit() for letter in dense)
+    digits = len(_DIGIT.findall(dense))
     if letters + digits < 0.3 * len(dense) and signs > 0.1 * len(dense):
         return True
     # About two letters of five are vowels in any Latin language, one of four in tickers.

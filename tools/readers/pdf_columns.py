@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from deskwork.tools.readers.pdf_words import Word
 
@@ -31,7 +30,7 @@ def in_columns(words: Sequence[Word]) -> list[Word] | None:
     ordered = _parted(lines, _MOST_COLUMNS)
     if ordered is lines:
         return None
-    return [replace(word, line=number) for number, line in enumerate(ordered) for word in line]
+    return [word._replace(line=number) for number, line in enumerate(ordered) for word in line]
 
 
 def text_of(words: Sequence[Word]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from deskwork.tools.documents import Box
 from deskwork.tools.readers import pdf_calls as calls
@@ -17,8 +17,7 @@ _SAMPLE = 60  # words whose direction is looked at
 _SMALLEST = 1.5  # points; what is lower can't be read by a person
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word, the number of its line from 0, and its box on the page as it is shown."""
 
     text: str
@@ -40,6 +39,8 @@ class Frame:
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
         """The box as it is shown, in points from the left and bottom edge."""
         l, b, r, t = left - self.left, bottom - self.bottom, right - self.left, top - self.bottom  # noqa: E741
+        if self.turned == 0:
+            return (round(l, 1), round(b, 1), round(r, 1), round(t, 1))
         if self.turned == 90:
             l, b, r, t = b, self.width - r, t, self.width - l  # noqa: E741
         elif self.turned == 180:
@@ -67,7 +68,7 @@ def words_of(text_page: Any, raw_text: str, frame: Frame) -> tuple[list[Word], s
     page = calls.address(text_page.raw)
     # Characters that have no Unicode are in pdfium's count but not in its text.
     direct = text_page.count_chars() == len(text)
-    room, colour = calls.Floats(4), calls.Numbers(4)
+    room, look = calls.Floats(4), _Look(page)
     words: list[Word] = []
     sideways = looked = 0
     line = line_end = 0
@@ -88,7 +89,7 @@ def words_of(text_page: Any, raw_text: str, frame: Frame) -> tuple[list[Word], s
             left, right = min(left, room.values[0]), max(right, room.values[2])
             bottom, top = min(bottom, room.values[3]), max(top, room.values[1])
         box = frame.box(left, bottom, right, top)
-        hidden = _hidden(page, first, colour)
+        hidden = look.hidden(first)
         if not hidden and box[2] > box[0]:
             if not frame.shows(box):
                 hidden = "off the page"
@@ -103,16 +104,28 @@ def words_of(text_page: Any, raw_text: str, frame: Frame) -> tuple[list[Word], s
     return words, clean, sideways / looked if looked else 0.0
 
 
-def _hidden(page: int, index: int, colour: calls.Numbers) -> str:
-    item = calls.char_object(page, index)
-    if not item:
-        return ""
-    if calls.render_mode(item) == _INVISIBLE:
-        return "invisible"
-    if calls.fill_color(item, *colour.at):
-        red, green, blue, opaque = colour.values
-        if opaque == 0:
+class _Look:
+    """Why words can't be seen, asked once for each text object: most hold several words."""
+
+    def __init__(self, page: int) -> None:
+        self._page = page
+        self._colour = calls.Numbers(4)
+        self._item, self._hidden = 0, ""
+
+    def hidden(self, index: int) -> str:
+        """Why the character with this number can't be seen, empty where it can."""
+        item = calls.char_object(self._page, index)
+        if item != self._item:
+            self._item, self._hidden = item, self._why(item) if item else ""
+        return self._hidden
+
+    def _why(self, item: int) -> str:
+        if calls.render_mode(item) == _INVISIBLE:
             return "invisible"
-        if min(red, green, blue) >= 250:
-            return "white"
-    return ""
+        if calls.fill_color(item, *self._colour.at):
+            red, green, blue, opaque = self._colour.values
+            if opaque == 0:
+                return "invisible"
+            if min(red, green, blue) >= 250:
+                return "white"
+        return ""

@@ -79,7 +79,7 @@ class Filing:
 
     def unread(self, file: SourceFile) -> Filed:
         """The row of a file that could not be read."""
-        locked = "password" in file.reason.lower() or "locked" in file.reason.lower()
+        locked = " is locked" in file.reason.replace(file.name, "")
         state = "password needed" if locked else "failed"
         return Filed(file.name, state, file.reason, file.kind, file.pages, file.sha256)
 

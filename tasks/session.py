@@ -73,12 +73,11 @@ class Session:
         if label in self.history.conversations:
             return self.history.conversations[label]
         start = await asyncio.to_thread(brief)
-        number = self.history.next_number()
         codec = self.endpoint.codec
         tools = sorted(start.tools, key=lambda tool: tool.name)
         parts: list[str | ImageRef] = [clean(start.text)]
-        for number, image in enumerate(start.images, 1):
-            parts += await asyncio.to_thread(self.pictures, image, f"Picture {number}")
+        for place, image in enumerate(start.images, 1):
+            parts += await asyncio.to_thread(self.pictures, image, f"Picture {place}")
         encoded = codec.tools(tools)
         check_stable(start.system)
         meta = opening_meta(label, self.settings, start.tier)
@@ -92,6 +91,7 @@ class Session:
                 f"{self.settings.model} lacks the thinking budget {start.tier!r}: "
                 f"{meta['effective'] or 'none'!r} stands in for it.",
             )
+        number = self.history.next_number()
         await self.append(
             [
                 Draft("conversation", meta, (encoded,) if encoded else (), number),

@@ -34,12 +34,14 @@ class Reencoder:
     """Tells the entries of one conversation again in another codec.
 
     ``lost`` counts what could not be told: ``thinking``, ``signatures``; ``changed`` what is told
-    in other words: ``ids``.
+    in other words: ``ids``. ``foreign`` counts the replies whose thinking is sent on as it came,
+    signed or encrypted for the model before.
     """
 
     def __init__(self, old: Conversation, codec: Codec, number: int) -> None:
         self.lost: Counter[str] = Counter()
         self.changed: Counter[str] = Counter()
+        self.foreign = 0
         self._old = old
         self._codec = codec
         self._number = number
@@ -74,6 +76,8 @@ class Reencoder:
         reply = self._old.codec.reread(wire, entry.meta)
         message, lost = self._codec.foreign(reply, raw=self._raw)
         self.lost.update(lost)
+        bound = self._codec.profile.protocol != "chat"
+        self.foreign += self._raw and bound and reply.thinks and not lost
         repaired = {
             place: inner_object(reply.calls[place].arguments) or "{}"
             for place in entry.meta.get("repaired", ())

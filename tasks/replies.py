@@ -66,6 +66,8 @@ class Reply:
         """True when the message bears thinking, be it readable, signed or encrypted."""
         if self.thinking or self.message.get("reasoning_details"):
             return True
+        if any(call.get("extra_content") for call in self.message.get("tool_calls") or ()):
+            return True  # Gemini signs its thoughts on the calls
         content = self.message.get("content")
         items = [*(content if isinstance(content, list) else ()), *self.message.get("output", ())]
         return any(item.get("type") in _THINKING_ITEMS for item in items)

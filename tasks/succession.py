@@ -51,10 +51,7 @@ async def move(session: Session, old: Conversation) -> Conversation:
     drafts = reencoder.drafts(entries)
     lost = {name: count for name, count in reencoder.lost.items() if count}
     changed = {name: count for name, count in reencoder.changed.items() if count}
-    foreign = sum(
-        "signature" in part or "encrypted" in part
-        for part in (str(draft.body) for draft in drafts if draft.kind == "assistant")
-    )
+    foreign = reencoder.foreign
     meta: dict[str, Any] = {"continues": old.number, "why": "model"}
     meta |= {name: value for name, value in (("lost", lost), ("changed", changed)) if value}
     if foreign:

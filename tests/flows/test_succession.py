@@ -17,6 +17,7 @@ from deskwork.tasks.local_model import Asked, Said, ScriptedModel
 from deskwork.tasks.model_errors import ContextOverflow
 from deskwork.tasks.outcomes import usage_of
 from deskwork.tasks.profiles import Profile, find_profile
+from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.session import Session
 from deskwork.tasks.starts import move
 from deskwork.tasks.states import OutOfBudget
@@ -259,3 +260,27 @@ async def test_when_only_the_output_does_not_fit_its_limit_is_lowered(tmp_path: 
         assert await answer(session) == "End."
         assert len(session.history.conversations) == 1
     assert [json.loads(body).get("max_tokens") for body in model.bodies] == [None, 3000]
+
+
+async def test_words_about_signatures_are_no_thinking(tmp_path: Path) -> None:
+    profile = find_profile("anthropic", None, None)
+    first = ScriptedModel([Said("Its signature is encrypted.", calls=[("echo", {"text": "a"})])])
+    async with opened(tmp_path, first, profile=profile) as session:
+        with pytest.raises(OutOfBudget):
+            await answer(session, limits=Limits(max_steps=1))
+    bench = Workbench(settings_in(tmp_path, profile).with_model("newer"))
+    assert move(bench.journal, "job", bench.recorded_settings())
+    bench.journal.database.close()
+    model = ScriptedModel([Said("End.")])
+    async with opened(tmp_path, model, profile=profile, model_name="newer") as session:
+        assert await answer(session) == "End."
+        assert "thinking_of_other_model_not_used" not in opening_of(session, 2)
+
+
+def test_a_thought_that_gemini_signed_is_lost_elsewhere() -> None:
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    signed = {**call, "extra_content": {"google": {"thought_signature": "SIG"}}}
+    codec = open_codec(find_profile("gateway", None, None))
+    for calls, lost in (([signed], {"thinking": 1}), ([call], {})):
+        data = {"choices": [{"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}]}
+        assert codec.foreign(codec.whole(data), raw=False)[1] == lost

@@ -162,7 +162,7 @@ def _move(bench: Workbench, job: str) -> None:
     budget = first_entry(bench.journal, job)["settings"]["budget"]
     bench.settings.schedule.check_against(bench.settings.profile, budget)
     if not move(bench.journal, job, bench.recorded_settings()):
-        complain(f"Job {job} runs with {bench.settings.model} already.")
+        click.echo(f"Job {job} runs with {bench.settings.model} already; going on.", err=True)
 
 
 def _resume(bench: Workbench, job: str, options: dict[str, Any], as_json: bool) -> int:

@@ -69,6 +69,8 @@ def _prefect(settings: Settings) -> Check:
         found = server_status(settings.home)
         if found["state"] in ("running", "named"):
             return Check("prefect", True, f"server at {found['api']}")
+        if found["state"] == "starting":
+            return Check("prefect", True, "another command is starting it")
         if found["state"] == "stopped":
             return Check("prefect", True, "not running; the next job starts it")
         return Check("prefect", False, str(found["state"]), "`deskwork down`, then try again.")

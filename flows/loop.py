@@ -173,8 +173,8 @@ def check_limits(job: str, budget: Budget) -> Spend:
     if reached := limits.exceeded(budget.limits, spend):
         raise OutOfBudget(
             f"The limit of {reached} is reached.",
-            f"Raise it and go on: `deskwork resume {job}` with a larger limit; "
-            "what is done stays done.",
+            f"Raise it and go on: `deskwork resume {job}` with a larger limit (--max-steps, "
+            "--max-tokens, --max-cost or --max-seconds); what is done stays done.",
         )
     return spend
 

@@ -21,6 +21,9 @@ async def budget_of(run: Run, budget: Budget) -> Tier:
     """
     asked = run.start["settings"]["budget"]
     if asked != "auto":
+        if others := run.session.settings.schedule.overrides(asked):
+            said = f"The table [budgets] stands over --budget {asked}: {', '.join(others)}."
+            tell("plan", run.session.job, said)
         return asked  # type: ignore[no-any-return]
     session = run.session
     if known := session.history.notes.get("budget"):

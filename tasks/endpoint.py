@@ -194,8 +194,8 @@ class Endpoint:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise NotReachable(
                 f"Nothing answers at {self.url}: {_cause(error)}.",
-                "Check DESKWORK_MODEL_URL and that the server runs, then run the same command "
-                "again.",
+                "Check DESKWORK_MODEL_URL (model_url in deskwork.toml) and that the server runs, "
+                "then run the same command again.",
             ) from error
         except httpx.ReadTimeout as error:
             raise BrokenStream(

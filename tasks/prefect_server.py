@@ -100,8 +100,9 @@ def stop_server(home: Path, policy: ServerPolicy = PATIENT) -> bool:
 
 
 def server_status(home: Path) -> dict[str, Any]:
-    """``{state, api, ui, pid, version, up, home}``; state is ``running``, ``hung`` or ``stopped``.
+    """``{state, api, ui, pid, version, up, home}``.
 
+    The state is ``running``, ``starting`` (lives, doesn't listen yet), ``hung`` or ``stopped``.
     With a server that the user named: state ``named`` or ``unreachable``, and its addresses.
     """
     folder = Folder(home)
@@ -114,8 +115,9 @@ def server_status(home: Path) -> dict[str, Any]:
     lives = recorded is not None and recorded.process.lives()
     if recorded is None or not lives:
         return {"state": "stopped", "api": None, "ui": None}
+    silent = "hung" if recorded.listens() else "starting"
     return {
-        "state": "running" if _answers(recorded, 5.0) else "hung",
+        "state": "running" if _answers(recorded, 5.0) else silent,
         "api": recorded.api_url,
         "ui": recorded.ui_url,
         "pid": recorded.process.pid,

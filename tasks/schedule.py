@@ -42,6 +42,11 @@ class Schedule:
         own: Tier | None = getattr(self, kind)
         return own or budget
 
+    def overrides(self, budget: Tier) -> list[str]:
+        """The kinds of steps that have another tier than the job's budget, as `kind at tier`."""
+        tiers = ((kind, getattr(self, kind)) for kind in _KINDS)
+        return [f"{kind} at {tier}" for kind, tier in tiers if tier not in (None, budget)]
+
     def as_json(self) -> dict[str, Any]:
         """What is recorded with a job."""
         return {name: value for name, value in asdict(self).items() if value is not None}

@@ -130,3 +130,5 @@ def test_a_schedule_comes_back_from_a_job_s_record() -> None:
     assert read_schedule(schedule.as_json()) == schedule
     assert schedule.tier("plan", "high") == "low"
     assert schedule.tier("draft", "high") == "high"
+    assert schedule.overrides("high") == ["plan at low"]
+    assert schedule.overrides("low") == []

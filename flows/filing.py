@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
 from deskwork.tasks.entries import Draft
-from deskwork.tasks.extracted import Find, Found, read_answer
+from deskwork.tasks.extracted import Find, Found, Mark, read_answer
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import outcome
@@ -24,6 +25,7 @@ from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tasks.workbench import JobDesk
 from deskwork.tools.collection import Collection, SourceFile
 from deskwork.tools.errors import Stop, ToolError
+from deskwork.tools.numerals import decimal_mark
 from deskwork.tools.selection import fitting_tools
 from deskwork.tools.tool import Evidence, Tool
 
@@ -142,9 +144,13 @@ class Filing:
                     raise
                 return collection.find_quote(file.name, None, quote)
 
+        @cache
+        def mark(page: int) -> str:
+            return decimal_mark(collection.page(file.name, page).text)
+
         self._total.sessions.append(session)
         try:
-            return await self._asked(session, file, brief, images, tools, find)
+            return await self._asked(session, file, brief, images, tools, find, mark)
         finally:
             self._total.close(session)
 
@@ -156,6 +162,7 @@ class Filing:
         images: tuple[bytes, ...],
         tools: tuple[Tool, ...],
         find: Find,
+        mark: Mark,
     ) -> tuple[str, dict[str, Any]]:
         text, found, problems = brief, list[Found](), [""]
         budgets = [self._total, Budget(Limits(max_steps=STEPS), [session])]
@@ -181,7 +188,7 @@ class Filing:
                     raise
                 return "needs review", _result([], [f"a scan, and {error.message}"])
             try:
-                found = await asyncio.to_thread(read_answer, answer, self._schema, find)
+                found = await asyncio.to_thread(read_answer, answer, self._schema, find, mark)
                 problems = [problem for item in found for problem in item.problems]
             except ValueError as error:
                 problems = [str(error)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -23,27 +24,8 @@ _MONTHS = (
 )
 _BY_NAME = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 _TOKEN = re.compile(r"\d+|[^\W\d_]+")
-_FILLERS = set(
-    [
-        "of",
-        "de",
-        "den",
-        "der",
-        "the",
-        "st",
-        "nd",
-        "rd",
-        "th",
-        "del",
-        "di",
-        "le",
-        "er",
-        "do",
-        "年",
-        "月",
-        "日",
-    ]
-)
+_BETWEEN = "of de den der the st nd rd th del di le er do 年 月 日"
+_FILLERS = frozenset(_BETWEEN.split())
 _GAP = 4
 """Characters between the parts of a date, at most."""
 
@@ -62,7 +44,7 @@ def states_date(text: str, date: str) -> bool:
         for window in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if all(
             len(re.sub(r"\w", "", text[a.end() : b.start()])) <= _GAP
-            for a, b in zip(window, window[1:], strict=False)
+            for a, b in itertools.pairwise(window)
         )
     )
 

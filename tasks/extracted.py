@@ -45,7 +45,7 @@ class Found:
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Found:
         """The inverse of `as_json`."""
-        evidence = {name: Evidence(**item) for name, item in row["evidence"].items()}
+        evidence = {name: Evidence.from_json(item) for name, item in row["evidence"].items()}
         return cls(row["kind"], row["pages"], row["record"], evidence, row["problems"])
 
 

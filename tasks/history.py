@@ -66,7 +66,7 @@ class History:
                 self._paid(entry.meta)
             if entry.kind == "tool":
                 for row in entry.meta.get("evidence", ()):
-                    self.evidence[row["id"]] = Evidence(**row)
+                    self.evidence[row["id"]] = Evidence.from_json(row)
             conversation = self._numbers[entry.conversation]
             conversation.apply(entry, body_bytes(entry.body, self._blobs), reply)
 

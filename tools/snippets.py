@@ -14,12 +14,12 @@ def snippet(text: str, query: str, limit: int = _CHARACTERS) -> str:
 
     Lines are joined by " / ", each with its white space folded: the snippet is one line.
     """
-    terms = _terms(query)
+    terms = terms_of(query)
     lines = [" ".join(line.split()) for line in text.split("\n")]
     lines = [line for line in lines if line]
     if not lines:
         return ""
-    values = [_value(line, terms) for line in lines]
+    values = [worth(line, terms) for line in lines]
     best = max(
         range(len(lines)),
         key=lambda i: (values[i] + 0.4 * sum(values[max(0, i - 1) : i + 2]), -i),
@@ -34,7 +34,7 @@ def snippet(text: str, query: str, limit: int = _CHARACTERS) -> str:
     return shown
 
 
-def _terms(query: str) -> list[tuple[frozenset[str], float]]:
+def terms_of(query: str) -> list[tuple[frozenset[str], float]]:
     """Each alternative of the query's groups as a set of stems, with its weight."""
     terms: dict[frozenset[str], float] = {}
     for group in parse(query).groups:
@@ -45,7 +45,8 @@ def _terms(query: str) -> list[tuple[frozenset[str], float]]:
     return list(terms.items())
 
 
-def _value(line: str, terms: list[tuple[frozenset[str], float]]) -> float:
+def worth(line: str, terms: list[tuple[frozenset[str], float]]) -> float:
+    """How much a line speaks of the terms; more where it holds figures."""
     stems = {stem(word) for word in tokenize(line)}
     value: float = sum(weight * float(len(term) ** 0.5) for term, weight in terms if term <= stems)
     # A row whose label is asked for and that has figures is what a question about figures wants.

@@ -30,6 +30,8 @@ class Evidence:
     ``id`` follows from the content, so that the same quote has the same id in every job.
     ``sha256`` is the source file's; ``page`` counts from 1 (sheets and slides are pages);
     ``quote`` is the source's own text; ``start`` is its offset in the stored text of the page.
+    ``box`` is where it stands on a page that has word boxes, in points from the left and bottom
+    edge; ``cell`` is where it stands in a workbook (``Sheet1!B7``).
     """
 
     id: str
@@ -38,6 +40,14 @@ class Evidence:
     quote: str
     sha256: str
     start: int
+    box: tuple[float, float, float, float] | None = None
+    cell: str = ""
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Evidence:
+        """What ``asdict`` gave, also before it was known where a quote stands on its page."""
+        box = value.get("box")
+        return cls(**{**value, "box": tuple(box) if box else None})
 
 
 @dataclass(frozen=True)

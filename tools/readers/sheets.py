@@ -33,10 +33,11 @@ def _sheets(source: Source) -> Iterator[Sheet]:
         top, left = sheet.start or (0, 0)
         # Rows come from the first that holds something; merges count from the sheet's corner.
         merges = [(a - top, b - left, c - top, d - left) for a, b, c, d in merges if a >= top]
-        rows, cut = filled(sheet.iter_rows(), merges)
+        rows, numbers, cut = filled(sheet.iter_rows(), merges)
         notes = []
         if entry.visible != python_calamine.SheetVisibleEnum.Visible:
             notes.append(f"The sheet {entry.name!r} is hidden in the workbook.")
         if cut:
             notes.append(f"Only the first {len(rows):,} rows with content were read.")
-        yield Sheet(entry.name, rows, notes)
+        numbers = [number + top for number in numbers]
+        yield Sheet(entry.name, rows, numbers, notes, left=left)

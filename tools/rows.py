@@ -9,7 +9,7 @@ from typing import Any
 
 from deskwork.tools.documents import Table
 from deskwork.tools.questions import stem, tokenize
-from deskwork.tools.snippets import terms_of, worth
+from deskwork.tools.snippets import terms_of
 
 MOST_ROWS = 5_000
 """Rows of one table that are looked through."""
@@ -114,11 +114,12 @@ def best_row(tables: Sequence[Table], query: str) -> Row | None:
             if not any(is_figure(cell) for cell in row[1:]):
                 continue
             label = " ".join(cell for cell in row if not is_figure(cell))
-            value = worth(label, terms)
+            said = [stem(word) for word in tokenize(label)]
+            fits = [weight * len(words) ** 0.5 for words, weight in terms if words <= set(said)]
+            value = max(fits, default=0.0)
             if value > 0:
                 # What the question itself says counts more than what filings say for it, and of
                 # two rows with the same words the one that says nothing else is meant.
-                said = [stem(word) for word in tokenize(label)]
                 value += 4 * sum(word in asked for word in said) / (len(said) + 1)
             if value > 0 and (best is None or value > best[0]):
                 best = (value, table, number)

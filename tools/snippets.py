@@ -19,7 +19,7 @@ def snippet(text: str, query: str, limit: int = _CHARACTERS) -> str:
     lines = [line for line in lines if line]
     if not lines:
         return ""
-    values = [worth(line, terms) for line in lines]
+    values = [_value(line, terms) for line in lines]
     best = max(
         range(len(lines)),
         key=lambda i: (values[i] + 0.4 * sum(values[max(0, i - 1) : i + 2]), -i),
@@ -45,8 +45,7 @@ def terms_of(query: str) -> list[tuple[frozenset[str], float]]:
     return list(terms.items())
 
 
-def worth(line: str, terms: list[tuple[frozenset[str], float]]) -> float:
-    """How much a line speaks of the terms; more where it holds figures."""
+def _value(line: str, terms: list[tuple[frozenset[str], float]]) -> float:
     stems = {stem(word) for word in tokenize(line)}
     value: float = sum(weight * float(len(term) ** 0.5) for term, weight in terms if term <= stems)
     # A row whose label is asked for and that has figures is what a question about figures wants.

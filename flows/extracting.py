@@ -31,8 +31,11 @@ from deskwork.tasks.review_page import review_page
 from deskwork.tasks.schema import load_schema
 from deskwork.tasks.states import NeedsReview, OutOfBudget
 from deskwork.tools.collection import SourceFile
+from deskwork.tools.expansion import ARCHIVES, expanded
 
 AT_ONCE = 8
+SETTLED = ("done", "duplicate", "unpacked")
+"""States of a file that ask for no look."""
 OVERHEAD = 900
 """Tokens of a request beside the file's text, roughly."""
 
@@ -72,6 +75,8 @@ class Documents:
 
     async def work(self) -> None:
         """Do the job. Raises `NeedsReview` or `OutOfBudget` once the outputs are written."""
+        library = self.run.bench.library
+        self.run.collection = await asyncio.to_thread(expanded, library, self.run.collection)
         files = self.run.collection.files
         self._tell_estimate()
         await asyncio.to_thread(self._count_what_is_done)
@@ -81,6 +86,8 @@ class Documents:
         for place, file in enumerate(files):
             if file.state != "ready":
                 rows[place] = self.filing.unread(file)
+            elif file.kind in ARCHIVES:
+                rows[place] = self.filing.unpacked(file, files[place + 1 :])
             elif file.sha256 in first:
                 reason = f"the same content as {first[file.sha256]}"
                 rows[place] = Filed(
@@ -104,7 +111,7 @@ class Documents:
         await asyncio.to_thread(self._publish, whole, limit)
         if limit:
             raise limit
-        open_rows = [row for row in whole if row.state not in ("done", "duplicate")]
+        open_rows = [row for row in whole if row.state not in SETTLED]
         if open_rows:
             raise NeedsReview(
                 f"{len(open_rows)} of {len(whole)} files need a look.",
@@ -165,7 +172,8 @@ class Documents:
         return max(1, min(AT_ONCE, left))
 
     def _tell_estimate(self) -> None:
-        files = [file for file in self.run.collection.files if file.state == "ready"]
+        ready = [file for file in self.run.collection.files if file.state == "ready"]
+        files = [file for file in ready if file.kind not in ARCHIVES]
         characters = self.run.collection.characters()
         tokens = int(characters / BYTES_A_TOKEN + OVERHEAD * len(files))
         settings = self.session.settings
@@ -185,7 +193,7 @@ class Documents:
             if row.state == "done" and any(item.problems for item in row.found):
                 row.state, row.reason = "needs review", row.found[0].problems[0]
         files = [row.row() for row in rows]
-        wrong = any(row.state not in ("done", "duplicate") for row in rows)
+        wrong = any(row.state not in SETTLED for row in rows)
         state = "out of budget" if limit else "needs review" if wrong else "done"
         data = records_json(self.session.job, state, files, found)
         page = review_page(data, self.run.collection)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from deskwork.flows import prompts
@@ -45,7 +47,7 @@ PICTURES = 8
 @dataclass
 class Filed:
     """What came of one file. ``state``: done, needs review, failed, duplicate, password needed,
-    or not done; ``reason`` is a sentence for every other than done.
+    unpacked (an archive) or not done; ``reason`` is a sentence for every other than done.
     """
 
     file: str
@@ -84,6 +86,12 @@ class Filing:
         locked = " is locked" in file.reason.replace(file.name, "")
         state = "password needed" if locked else "failed"
         return Filed(file.name, state, file.reason, file.kind, file.pages, file.sha256)
+
+    def unpacked(self, file: SourceFile, following: Sequence[SourceFile]) -> Filed:
+        """The row of an archive, whose files have rows of their own."""
+        inside = sum(1 for _ in takewhile(lambda f: f.container == file.sha256, following))
+        reason = f"holds {inside} file{'s' if inside != 1 else ''}, each with its own row"
+        return Filed(file.name, "unpacked", reason, file.kind, file.pages, file.sha256)
 
     async def extract(self, number: int, file: SourceFile) -> Filed:
         """Extract one file, or take what an earlier run of the job made of it."""

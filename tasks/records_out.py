@@ -71,7 +71,7 @@ def exceptions_of(files: Sequence[Row], found: Sequence[Named]) -> list[Row]:
     rows += [
         {"file": row["file"], "field": "", "problem": row["reason"] or row["state"]}
         for row in files
-        if row["state"] != "done" and row["file"] not in flagged
+        if row["state"] not in ("done", "unpacked") and row["file"] not in flagged
     ]
     return rows
 

@@ -28,7 +28,11 @@ _WITH_PICTURES = ("pdf", "image", "zip", "eml", "msg")
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One input file. ``state`` is "ready", or "failed" with the ``reason`` as a sentence."""
+    """One input file. ``state`` is "ready", or "failed" with the ``reason`` as a sentence.
+
+    A file inside an archive has the archive's path; ``container`` is the archive's SHA-256, and
+    ``before`` counts the archive's pages in front of its own.
+    """
 
     name: str
     path: Path
@@ -38,6 +42,8 @@ class SourceFile:
     state: str
     reason: str = ""
     document: int = 0
+    container: str = ""
+    before: int = 0
 
     @classmethod
     def ready(cls, name: str, path: Path, sha256: str, stored: tuple[int, str, int]) -> SourceFile:
@@ -94,7 +100,7 @@ class Collection:
 
     def only(self, name: str) -> Collection:
         """A collection of this file alone."""
-        return Collection(self._store, [self.file(name)])
+        return Collection(self._store, [self.file(name)], self._reading)
 
     def characters(self) -> int:
         """The length of the stored text of all files together."""
@@ -214,10 +220,11 @@ class Collection:
             data = entry.path.read_bytes()
         except OSError as error:
             raise ToolError(f"{entry.name} can't be opened: {error.strerror or error}.") from None
-        if hashlib.sha256(data).hexdigest() != entry.sha256:
+        if hashlib.sha256(data).hexdigest() != (entry.container or entry.sha256):
             raise ToolError(f"{entry.name} has changed since it was indexed.")
         try:
-            return self._reading.picture(data, entry.name, page, marks)
+            name = entry.path.name if entry.container else entry.name
+            return self._reading.picture(data, name, entry.before + page, marks)
         except BadFile as error:
             raise ToolError(str(error)) from None
 

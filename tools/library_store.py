@@ -15,9 +15,9 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from deskwork.tools.documents import Document
+from deskwork.tools.documents import Document, Page
 from deskwork.tools.errors import StorageError
-from deskwork.tools.layout import packed
+from deskwork.tools.layout import boxes_of, packed, tables_of
 from deskwork.tools.readers import VERSION
 from deskwork.tools.statements import traits
 
@@ -131,6 +131,25 @@ class LibraryStore:
             (sha256, VERSION),
         ).fetchone()
         return (row[0], row[1], row[2]) if row else None
+
+    def pages(self, connection: sqlite3.Connection, first: int, last: int) -> list[Page]:
+        """Stored pages by their row ids, both ends included, with their tables and boxes."""
+        rows = connection.execute(
+            "SELECT pages.id, title, text, warnings, tables, boxes FROM pages"
+            " LEFT JOIN layouts USING (id) WHERE pages.id BETWEEN ? AND ? ORDER BY pages.id",
+            (first, last),
+        )
+        return [
+            Page(
+                number=row[0] % PAGES_PER_DOCUMENT,
+                text=row[2],
+                tables=tuple(tables_of(row[4])),
+                warnings=tuple(json.loads(row[3])),
+                title=row[1],
+                boxes=tuple(boxes_of(row[5])),
+            )
+            for row in rows
+        ]
 
     def add(self, sha256: str, document: Document) -> None:
         """Store a document with all its pages, or leave the one that is there already."""

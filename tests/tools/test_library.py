@@ -170,8 +170,8 @@ def test_a_search_names_the_row_and_its_cells(tmp_path: Path) -> None:
     sheet = book.active
     assert sheet is not None
     sheet.title = "Cash flow"
-    for row in ([], ["", "(in millions)", 2025, 2024], ["", "Net income", 90, 80], []):
-        sheet.append(row)
+    for line in ([], ["", "(in millions)", 2025, 2024], ["", "Net income", 90, 80], []):
+        sheet.append(line)
     sheet.append(["", "Purchases of property, plant and equipment", -64.8, -51])
     book.save(tmp_path / "flows.xlsx")
     collection = Library(tmp_path / "home").collect([tmp_path / "flows.xlsx"])
@@ -199,7 +199,9 @@ def test_evidence_from_a_pdf_has_its_box(tmp_path: Path) -> None:
     whole = collection.find_quote("a.pdf", 1, "Net sales rose 7.8% in 2025").box
     part = collection.find_quote("a.pdf", 1, "rose 7.8%").box
     above = collection.find_quote("a.pdf", 1, "Some words first").box
-    assert whole and part and above
+    assert whole is not None
+    assert part is not None
+    assert above is not None
     assert whole[0] < part[0] < part[2] < whole[2]
     assert (whole[1], whole[3]) == (part[1], part[3])
     assert above[1] >= whole[3]

@@ -56,7 +56,8 @@ class Filed:
     kind: str = ""
     pages: int = 0
     sha256: str = ""
-    found: list[Found] = field(default_factory=list)
+    documents: int = 0
+    document_kinds: list[str] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
         """The file's row in the output."""
@@ -66,8 +67,8 @@ class Filed:
             "reason": self.reason,
             "kind": self.kind,
             "pages": self.pages,
-            "documents": len(self.found),
-            "document_kinds": sorted({item.kind for item in self.found if item.kind}),
+            "documents": self.documents,
+            "document_kinds": self.document_kinds,
             "sha256": self.sha256,
         }
 
@@ -92,6 +93,12 @@ class Filing:
         inside = sum(1 for _ in takewhile(lambda f: f.container == file.sha256, following))
         reason = f"holds {inside} file{'s' if inside != 1 else ''}, each with its own row"
         return Filed(file.name, "unpacked", reason, file.kind, file.pages, file.sha256)
+
+    def found(self, number: int) -> list[Found]:
+        """What a finished file's job found."""
+        name = f"{self._run.session.job}.{number}"
+        ends = self._run.bench.journal.metas(name, "outcome")
+        return [Found.from_json(row) for row in json.loads(ends[-1][2]["answer"])["found"]]
 
     async def extract(self, number: int, file: SourceFile) -> Filed:
         """Extract one file, or take what an earlier run of the job made of it."""
@@ -250,8 +257,10 @@ def _result(found: list[Found], problems: list[str]) -> dict[str, Any]:
 
 
 def _filed(filed: Filed, state: str, done: dict[str, Any]) -> Filed:
-    filed.found = [Found.from_json(row) for row in done["found"]]
-    problems = [*done["problems"], *(p for item in filed.found for p in item.problems)]
+    found = [Found.from_json(row) for row in done["found"]]
+    filed.documents = len(found)
+    filed.document_kinds = sorted({item.kind for item in found if item.kind})
+    problems = [*done["problems"], *(p for item in found for p in item.problems)]
     filed.state = state
     filed.reason = "" if state == "done" else "; ".join(problems[:3])
     if len(problems) > 3:

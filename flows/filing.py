@@ -13,8 +13,9 @@ from typing import Any
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
+from deskwork.tasks.bearing import Notation
 from deskwork.tasks.entries import Draft
-from deskwork.tasks.extracted import Find, Found, Mark, read_answer
+from deskwork.tasks.extracted import Find, Found, Notate, read_answer
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import outcome
@@ -27,7 +28,6 @@ from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tasks.workbench import JobDesk
 from deskwork.tools.collection import Collection, SourceFile
 from deskwork.tools.errors import Stop, ToolError
-from deskwork.tools.numerals import decimal_mark
 from deskwork.tools.selection import fitting_tools
 from deskwork.tools.tool import Evidence, Tool
 
@@ -160,12 +160,12 @@ class Filing:
                 return collection.find_quote(file.name, None, quote)
 
         @cache
-        def mark(page: int) -> str:
-            return decimal_mark(collection.page(file.name, page).text)
+        def notate(page: int) -> Notation:
+            return Notation.of(collection.page(file.name, page).text)
 
         self._total.sessions.append(session)
         try:
-            return await self._asked(session, file, brief, images, tools, find, mark)
+            return await self._asked(session, file, brief, images, tools, find, notate)
         finally:
             self._total.close(session)
 
@@ -177,7 +177,7 @@ class Filing:
         images: tuple[bytes, ...],
         tools: tuple[Tool, ...],
         find: Find,
-        mark: Mark,
+        notate: Notate,
     ) -> tuple[str, dict[str, Any]]:
         text, found, problems = brief, list[Found](), [""]
         budgets = [self._total, Budget(Limits(max_steps=STEPS), [session])]
@@ -203,7 +203,7 @@ class Filing:
                     raise
                 return "needs review", _result([], [f"a scan, and {error.message}"])
             try:
-                found = await asyncio.to_thread(read_answer, answer, self._schema, find, mark)
+                found = await asyncio.to_thread(read_answer, answer, self._schema, find, notate)
                 problems = [problem for item in found for problem in item.problems]
             except ValueError as error:
                 problems = [str(error)]

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from deskwork.tasks.bearing import bears_out
+from deskwork.tasks.bearing import Notation, doubt
 from deskwork.tasks.plan import first_object
-from deskwork.tasks.schema import RecordSchema, is_choice
+from deskwork.tasks.schema import RecordSchema, field_at
 from deskwork.tools.errors import ToolError
 from deskwork.tools.tool import Evidence
 
 Find = Callable[[int | None, str], Evidence]
 """Finds a quote on a page of the file, or anywhere in it. Raises `ToolError`."""
 
-Mark = Callable[[int], str]
-"""The decimal mark of a page of the file, or "" (`numerals.decimal_mark`)."""
+Notate = Callable[[int], Notation]
+"""How a page of the file writes numbers and dates."""
 
 
 @dataclass
@@ -49,16 +49,16 @@ class Found:
         return cls(row["kind"], row["pages"], row["record"], evidence, row["problems"])
 
 
-def read_answer(text: str, schema: RecordSchema, find: Find, mark: Mark) -> list[Found]:
+def read_answer(text: str, schema: RecordSchema, find: Find, notate: Notate) -> list[Found]:
     """The documents in a model's answer, checked. Raises `ValueError` where there are none."""
     answer = first_object(text)
     rows = answer.get("documents") if isinstance(answer, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError('The answer holds no list "documents".')
-    return [_checked(row, schema, find, mark) for row in rows]
+    return [_checked(row, schema, find, notate) for row in rows]
 
 
-def _checked(row: dict[str, Any], schema: RecordSchema, find: Find, mark: Mark) -> Found:
+def _checked(row: dict[str, Any], schema: RecordSchema, find: Find, notate: Notate) -> Found:
     record = row.get("record")
     if not isinstance(record, dict):
         raise ValueError('A document holds no "record" object.')
@@ -76,12 +76,10 @@ def _checked(row: dict[str, Any], schema: RecordSchema, find: Find, mark: Mark) 
         if evidence is None:
             continue
         found.evidence[pointer] = evidence
-        choice = is_choice(schema.schema, pointer)
-        if not bears_out(evidence.quote, value, choice=choice, decimal=mark(evidence.page)):
+        field = field_at(schema.schema, pointer)
+        if why := doubt(evidence.quote, value, field, notate(evidence.page)):
             quote = evidence.quote[:120]
-            found.problems.append(
-                f"{pointer}: {_shown(value)} does not stand in its quote “{quote}”"
-            )
+            found.problems.append(f"{pointer}: {_shown(value)} {why}: “{quote}”")
     return found
 
 

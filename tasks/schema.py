@@ -14,6 +14,7 @@ import jsonschema
 from jsonschema.validators import validator_for
 from pydantic import BaseModel, ValidationError
 
+from deskwork.tasks.bearing import Field
 from deskwork.tools.errors import WrongUse
 
 _REFERENCES = 20
@@ -70,18 +71,22 @@ def resolved(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     return field
 
 
-def is_choice(schema: dict[str, Any], pointer: str) -> bool:
-    """Whether the schema lists the values that the field at a pointer of the record may have."""
-    field = resolved(schema, schema)
+def field_at(schema: dict[str, Any], pointer: str) -> Field:
+    """What the schema says of the field at a pointer of the record."""
+    field, name = resolved(schema, schema), ""
     for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        inner = field.get("properties", {}).get(name)
+        key = part.replace("~1", "/").replace("~0", "~")
+        inner = field.get("properties", {}).get(key)
         if inner is None:
-            inner = field.get("items") if name.isdigit() else field.get("additionalProperties")
+            inner = field.get("items") if key.isdigit() else field.get("additionalProperties")
+        else:
+            name = key
         if not isinstance(inner, dict):
-            return False
-        field = resolved(inner, schema)
-    return "enum" in field or "const" in field
+            return Field(name)
+        field = {"description": inner.get("description", ""), **resolved(inner, schema)}
+    choices = field.get("enum", [field["const"]] if "const" in field else [])
+    described = f"{field.get('title', '')} {field.get('description', '')}".strip()
+    return Field(name, described, tuple(choices))
 
 
 def load_schema(source: str) -> RecordSchema:

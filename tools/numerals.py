@@ -41,7 +41,9 @@ _SIGNS = "|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, revers
 _BEFORE = re.compile(rf"({_SIGNS}|\b(?:{_CODES}))\s*$")
 _AFTER = re.compile(rf"\s*({_SIGNS}|(?:{_CODES})\b)")
 _WORDS = (
-    (r"thousands?\b|thsd\b|tsd\b|milliers?\b|miles\b|k\b", 3),
+    (r"万|萬", 4),
+    (r"亿|億", 8),
+    (r"千|thousands?\b|thsd\b|tsd\b|milliers?\b|miles\b|k\b", 3),
     (r"trillions?\b|trn\b|tn\b|billones\b|billionen\b", 12),
     (r"billions?\b|bn\b|b\b|milliarden?\b|mrd\b|milliards?\b|miliardi?\b", 9),
     (r"millions?\b|millionen\b|mio\b|mln\b|mn\b|mm\b|millones\b|milhões\b|milioni\b|m\b", 6),
@@ -96,10 +98,10 @@ def numerals(text: str, decimal: str = "") -> Iterator[Numeral]:
         at = match.end()
         printed = match.group()
         readings = _readings(printed, decimal)
-        if any(space in printed for space in _SPACES):
-            # Columns side by side look like a number with spaces in it: both are given.
+        if " " in printed and re.fullmatch(r"[\d ]+", printed):
+            # Whole numbers in columns side by side look like one with spaces: both are given.
             yield _numeral(text, match.start(), at, readings)
-            for part in re.finditer(rf"[^{_SPACES}]+", printed):
+            for part in re.finditer(r"\d+", printed):
                 start = match.start() + part.start()
                 yield _numeral(
                     text, start, start + len(part.group()), _readings(part.group(), decimal)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskwork.tools.dates import states_date
+from deskwork.tools.dates import date_order, states_date
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from deskwork.tools.dates import states_date
         "March 5th, 2026",
         "the 5th of March, 2026",
         "05.03.2026",
-        "3/5/26",
+        "on 2026/03/05",
         "5. März 2026",
         "5 mars 2026",
         "le 5 de marzo de 2026",
@@ -52,6 +52,19 @@ def test_juin_and_juillet_are_two_months() -> None:
 )
 def test_any_date_in_any_form(day: datetime.date, other: datetime.date, form: str) -> None:
     printed = f"due on {day.strftime(form)}, without fail"
-    assert states_date(printed, day.isoformat())
+    order = "mdy" if form == "%m/%d/%Y" else ""
+    assert states_date(printed, day.isoformat(), order)
     if (other.year, {other.month, other.day}) != (day.year, {day.month, day.day}):
-        assert not states_date(printed, other.isoformat())
+        assert not states_date(printed, other.isoformat(), order)
+
+
+def test_a_date_with_two_readings_is_neither_yes_nor_no() -> None:
+    assert states_date("3/5/26", "2026-03-05") is None
+    assert states_date("3/5/26", "2026-03-05", "mdy") is True
+    assert states_date("3/5/26", "2026-03-05", "dmy") is False
+    assert states_date("3/5/26", "2026-06-05") is False
+    assert [date_order(text) for text in ("25/03/2026", "03/25/2026", "03/04/2026")] == [
+        "dmy",
+        "mdy",
+        "",
+    ]

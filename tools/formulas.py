@@ -32,21 +32,24 @@ class _Term:
     dimension: Dimension | None  # None for a literal, which may stand for anything
 
 
-def derive(
-    formula: str,
-    find: Callable[[str], Figure | None],
-    *,
-    label: str,
-    unit: str = "",
-    scale: str = "",
-    digits: int | None = None,
-    period_start: str = "",
-    period_end: str = "",
-) -> Figure:
+@dataclass(frozen=True)
+class Wanted:
+    """What a model says of a derived figure. ``unit`` "%" turns a ratio into percent; ``scale`` is
+    that of the first money in the formula where it is left out.
+    """
+
+    label: str
+    unit: str = ""
+    scale: str = ""
+    digits: int | None = None
+    period_start: str = ""
+    period_end: str = ""
+
+
+def derive(formula: str, find: Callable[[str], Figure | None], wanted: Wanted) -> Figure:
     """The figure that a formula gives. Raises `ToolError` for a wrong formula or mixed units.
 
-    ``find`` gives a figure by its id, or None. ``unit`` "%" turns a ratio into percent. ``scale``
-    is that of the first money in the formula where it is left out.
+    ``find`` gives a figure by its id, or None.
     """
     names = tuple(dict.fromkeys(FIGURE_ID.findall(formula)))
     if not names:
@@ -60,22 +63,11 @@ def derive(
             raise ToolError(f"There is no figure {name} in this job.", "Bind it first.")
         figures[name] = figure
     result = _evaluate(formula, figures)
-    return _figure(result, formula, names, figures, label, unit, scale, digits, period_start,
-                   period_end)  # fmt: skip
+    return _figure(result, formula, figures, wanted)
 
 
-def _figure(
-    result: _Term,
-    formula: str,
-    names: tuple[str, ...],
-    figures: dict[str, Figure],
-    label: str,
-    unit: str,
-    scale: str,
-    digits: int | None,
-    period_start: str,
-    period_end: str,
-) -> Figure:
+def _figure(result: _Term, formula: str, figures: dict[str, Figure], wanted: Wanted) -> Figure:
+    unit, names = wanted.unit, tuple(figures)
     own_unit, currency = _unit_of(result.dimension or ())
     plain = own_unit == ""
     if unit == "%" and plain:
@@ -89,25 +81,25 @@ def _figure(
             f"The formula {formula!r} gives {own_unit or 'a plain number'}, not {unit}.",
             "Leave the unit out, or mend the formula.",
         )
-    power = SCALES.get(scale.lower()) if scale else None
-    if scale and power is None:
-        raise ToolError(f"{scale!r} is no scale.", f"Scales: {', '.join(SCALES)}.")
+    power = SCALES.get(wanted.scale.lower()) if wanted.scale else None
+    if wanted.scale and power is None:
+        raise ToolError(f"{wanted.scale!r} is no scale.", f"Scales: {', '.join(SCALES)}.")
     if power is None:
         same = (f.scale for f in figures.values() if f.unit == unit and f.currency == currency)
         power = next(same, 0)
-    places = _DIGITS.get(unit, 0 if power or not digits else digits) if digits is None else digits
+    places = _DIGITS.get(unit, 0) if wanted.digits is None else wanted.digits
     first = figures[names[0]]
     shown = value.scaleb(-power)
     rounded = round(shown, places) if places else shown.to_integral_value()
     return Figure(
-        id=figure_id(f"{formula}\n{label}\n{unit}\n{power}\n{places}"),
-        label=label,
+        id=figure_id(f"{formula}\n{wanted.label}\n{unit}\n{power}\n{places}"),
+        label=wanted.label,
         value=rounded,
         unit=unit,
         scale=power,
         currency=currency,
-        period_start=period_start or first.period_start,
-        period_end=period_end or max(figure.period_end for figure in figures.values()),
+        period_start=wanted.period_start or first.period_start,
+        period_end=wanted.period_end or max(figure.period_end for figure in figures.values()),
         basis=first.basis if len({f.basis for f in figures.values()}) == 1 else "",
         status="derived",
         evidence=tuple(dict.fromkeys(e for f in figures.values() for e in f.evidence)),

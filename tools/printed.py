@@ -15,9 +15,9 @@ from decimal import Decimal
 from deskwork.tools.documents import Table
 from deskwork.tools.numerals import CURRENCIES, Numeral, decimal_mark, numerals
 from deskwork.tools.readers.units import unit_of
-from deskwork.tools.rows import headings, row_at
+from deskwork.tools.rows import headings, is_figure, row_at
 
-YEAR = re.compile(r"(?<![\d.,])(?:FY\s?)?'?((?:19|20)\d\d)(?![\d,]|\.\d)")
+YEAR = re.compile(r"(?<![\d.,])(?:FY\s?)?'?((?:19|20)\d\d)(?!\d|[.,]\d)")
 _SCALES = (
     ("thousand|000s|tausend|milliers", 3),
     ("million|mn\\b|mm\\b|mio", 6),
@@ -177,7 +177,7 @@ def _in_row(
             years = (above[amounts.index(numeral)],)
         unscaled = numeral.percent or _UNSCALED.search(f"{label} {heading}")
         own = numeral.scale if numeral.scale != 1 or unscaled else factor
-        if column == 0 and line.find(label) >= 0 and numeral.start < len(label):
+        if column == 0 and not is_figure(row[0]):
             own = numeral.scale  # a number of the label itself
         money = "" if numeral.percent else numeral.currency or currency
         yield Printed(numeral, own, money, years, heading, label)

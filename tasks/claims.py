@@ -1,0 +1,165 @@
+"""The check of a report: every citation, every quotation and every number of every sentence.
+
+A claim is a sentence that cites evidence or states a figure. It is supported when its evidence is
+found again in the stored source, its quotations stand there word for word, and each of its numbers
+is a figure of the job, a number of what it cites, or a change between two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deskwork.tasks.claim_matching import Match, Source, match
+from deskwork.tasks.claim_numbers import Stated, quoted, stated_in
+from deskwork.tasks.ledger import Ledger
+from deskwork.tasks.sentences import Sentence, sentences_of
+from deskwork.tools.figures import Figure, figure_id
+from deskwork.tools.printed import Printed, years_in
+
+CITATION = re.compile(r"\[(E[0-9a-f]{8}(?:\s*[,;]\s*E[0-9a-f]{8})*)\]")
+FIGURE = re.compile(r"\{(F[0-9a-f]{8})(\|abs)?\}")
+_ID = re.compile(r"E[0-9a-f]{8}")
+_LOOKS_CITED = re.compile(r"\[(E[0-9A-Za-z]{1,16})\]")
+_LOOKS_BOUND = re.compile(r"\{(F[0-9A-Za-z|]{1,24})\}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence. ``status``: supported, unsupported or corrected; ``problem`` says why not.
+
+    ``figures`` are the ids of the figures it states.
+    """
+
+    text: str
+    evidence: tuple[str, ...]
+    status: str
+    problem: str = ""
+    figures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A text's claims, and the figures they state: bound ones, and those found in their quotes."""
+
+    claims: tuple[Claim, ...]
+    figures: tuple[Figure, ...]
+
+    @property
+    def problems(self) -> list[str]:
+        """What was found, as sentences for the model and for a person."""
+        return [f'"{c.text}": {c.problem}' for c in self.claims if c.status == "unsupported"]
+
+
+def check(text: str, ledger: Ledger, judge: Callable[[Claim], str] | None = None) -> Checked:
+    """Check every sentence of a Markdown text.
+
+    ``judge`` may add a problem to a claim that stands so far (a correction, a second look).
+    """
+    claims: list[Claim] = []
+    figures: dict[str, Figure] = {}
+    for sentence in sentences_of(text):
+        claim, stated = _claim(sentence, ledger)
+        if claim is None:
+            continue
+        if judge and claim.status == "supported" and (problem := judge(claim)):
+            claim = Claim(claim.text, claim.evidence, "unsupported", problem, claim.figures)
+        claims.append(claim)
+        figures |= {figure.id: figure for figure in stated}
+    return Checked(tuple(claims), tuple(figures.values()))
+
+
+def cited_in(text: str) -> tuple[str, ...]:
+    """The evidence ids that a text cites, each once."""
+    return tuple(dict.fromkeys(name for m in CITATION.findall(text) for name in _ID.findall(m)))
+
+
+def _claim(sentence: Sentence, ledger: Ledger) -> tuple[Claim | None, list[Figure]]:
+    own = cited_in(sentence.text)
+    names = own or (cited_in(sentence.caption) if sentence.is_row else ())
+    bound = [name for name, _ in FIGURE.findall(sentence.text)]
+    known = [ledger.figures[name] for name in bound if name in ledger.figures]
+    behind = tuple(dict.fromkeys([*names, *(e for figure in known for e in figure.evidence)]))
+    odd = [f"[{name}] is no evidence of this job" for name in _LOOKS_CITED.findall(sentence.text)
+           if name not in own]  # fmt: skip
+    odd += [f"{{{name}}} is no figure of this job" for name in _LOOKS_BOUND.findall(sentence.text)
+            if name.removesuffix("|abs") not in ledger.figures]  # fmt: skip
+    header = sentence.is_row and sentence.text == sentence.header
+    numbers = [] if header else stated_in(sentence, ".")
+    if not (names or bound or odd or numbers):
+        return None, []
+    problems = odd + [problem for name in behind if (problem := ledger.problem(name))]
+    problems += _misquoted(sentence, behind, ledger)
+    problems += _misdated(sentence, known)
+    if behind and (stranger := ledger.stranger(sentence.text, behind)):
+        problems.append(f"it names {stranger}, and what it cites is from another company's file")
+    stated = list(known)
+    for match_, number in _matches(numbers, behind, ledger, sentence.text):
+        if match_.problem:
+            problems.append(match_.problem if behind else _uncited(number))
+        elif match_.printed:
+            stated.append(_figure(match_, match_.printed, number))
+    status = "unsupported" if problems else "supported"
+    ids = tuple(dict.fromkeys(figure.id for figure in stated))
+    joined = "; ".join(dict.fromkeys(problems))
+    return Claim(sentence.text, names or behind, status, joined, ids), stated
+
+
+def _uncited(number: Stated) -> str:
+    return f"it states a figure (“{number.numeral.text}”) and cites nothing"
+
+
+def _matches(
+    numbers: list[Stated], names: tuple[str, ...], ledger: Ledger, text: str
+) -> list[tuple[Match, Stated]]:
+    sources: list[Source] = [(name, p) for name in names for p in ledger.printed(name)]
+    plain = CITATION.sub("", text)
+    return [(match(number, sources, plain), number) for number in numbers]
+
+
+def _misquoted(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> list[str]:
+    return [
+        f"“{passage[:80]}” does not stand in what it cites"
+        for passage in quoted(sentence.text)
+        if names and len(passage) > 12 and not any(ledger.holds(name, passage) for name in names)
+    ]
+
+
+def _misdated(sentence: Sentence, figures: list[Figure]) -> list[str]:
+    """A bound figure in a sentence that names other years alone."""
+    years = set(years_in(FIGURE.sub("", sentence.text)))
+    if sentence.is_row or not years:
+        return []
+    return [
+        f"{{{figure.id}}} is of {figure.period_end[:4]}, and the sentence is of "
+        f"{', '.join(map(str, sorted(years)))}"
+        for figure in figures
+        if figure.period_end[:4].isdigit()
+        and not {int(figure.period_end[:4]), int(figure.period_end[:4]) - 1} & years
+    ]
+
+
+def _figure(found: Match, printed: Printed, number: Stated) -> Figure:
+    """A number of the text as a figure: as its source prints it, or as computed from there."""
+    numeral = printed.numeral
+    year = next((y for y in number.years if y in printed.years), None)
+    period = str(year or (printed.years[0] if printed.years else ""))
+    if found.formula:
+        value = number.numeral.readings[0]
+        percent = number.numeral.percent
+        key = f"{found.evidence}\n{found.formula}\n{value}"
+        scale = 0 if percent or number.scale is None else len(str(int(number.scale))) - 1
+        return Figure(
+            id=figure_id(key), label=printed.label, value=value, unit="%" if percent else "money",
+            scale=scale, currency="" if percent else printed.currency, period_end=period,
+            status="derived", evidence=(found.evidence,), formula=found.formula,
+        )  # fmt: skip
+    value = -numeral.readings[0] if numeral.negative else numeral.readings[0]
+    scale = len(str(int(printed.scale))) - 1 if printed.scale >= 1 else 0
+    unit = "%" if numeral.percent else "money" if printed.currency else ""
+    key = f"{found.evidence}\n{numeral.start}\n{value}\n{printed.label}\n{period}"
+    return Figure(
+        id=figure_id(key), label=printed.label, value=value, unit=unit, scale=scale,
+        currency=printed.currency, period_end=period, evidence=(found.evidence,),
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""What a report may state: the evidence and the figures of a job, and what their sources print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from deskwork.tools.collection import Collection
+from deskwork.tools.errors import ToolError
+from deskwork.tools.figures import Figure
+from deskwork.tools.printed import Printed, printed_in
+from deskwork.tools.tool import Evidence
+
+_COMMON = """pdf docx xlsx htm html csv txt annual report quarterly earnings release results form
+dated fy the inc corp company group plc ltd statement statements filing filings full year interim
+segments quarter memo data table file document q1 q2 q3 q4"""
+_COMMON = """pdf docx xlsx htm html csv txt annual report quarterly earnings release results form
+dated fy the inc corp company group plc ltd statement statements filing filings full year interim
+segments quarter memo data table file document q1 q2 q3 q4"""
+_NO_NAME = frozenset(_COMMON.split())
+_PERIOD_OR_FORM = re.compile(r"(?:fy|q|h)?\d+(?:q\d?|[kq])?|\d*[kqf]")
+
+
+@dataclass
+class Ledger:
+    """The evidence and the figures of a job by their ids, over its documents."""
+
+    collection: Collection
+    evidence: Mapping[str, Evidence]
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    _printed: dict[str, list[Printed]] = field(default_factory=dict)
+    _problems: dict[str, str] = field(default_factory=dict)
+
+    def problem(self, name: str) -> str:
+        """Why a citation doesn't stand, after a look at its source; "" if it does."""
+        if name not in self._problems:
+            self._problems[name] = self._problem(name)
+        return self._problems[name]
+
+    def _problem(self, name: str) -> str:
+        if name not in self.evidence:
+            return f"[{name}] is no evidence of this job"
+        item = self.evidence[name]
+        try:
+            found = self.collection.find_quote(item.file, item.page, item.quote)
+        except ToolError as error:
+            return f"the quote of [{name}] is not found again: {error}"
+        return "" if found.id == name else f"the quote of [{name}] stands elsewhere now"
+
+    def printed(self, name: str) -> Sequence[Printed]:
+        """The numbers of an evidence's quote, with scale, currency and years."""
+        if name not in self._printed:
+            self._printed[name] = self._read(name)
+        return self._printed[name]
+
+    def _read(self, name: str) -> list[Printed]:
+        item = self.evidence.get(name)
+        if item is None:
+            return []
+        try:
+            text = self.collection.page(item.file, item.page).text
+            tables = self.collection.tables(item.file, item.page)
+        except ToolError:
+            return printed_in(item.quote, item.quote, 0, ())
+        return printed_in(item.quote, text, item.start, tables)
+
+    def holds(self, name: str, passage: str) -> bool:
+        """Whether a passage stands word for word in an evidence's quote or on its page."""
+        from deskwork.tools import quotes
+
+        item = self.evidence.get(name)
+        if item is None:
+            return False
+        parts = [part.strip() for part in re.split(r"\s*(?:…|\.\.\.|\[\.\.\.\])\s*", passage)]
+        try:
+            page = self.collection.page(item.file, item.page).text
+        except ToolError:
+            page = item.quote
+        return all(
+            bool(quotes.find(item.quote, part) or quotes.find(page, part)) for part in parts if part
+        )
+
+    def stranger(self, sentence: str, names: Sequence[str]) -> str:
+        """A company that the sentence names and that isn't its sources', or ""."""
+        cited = {self.evidence[name].file for name in names if name in self.evidence}
+        words = [word.casefold() for word in re.findall(r"[A-Za-z0-9&]{2,}", sentence)]
+        spoken = {*words, *(a + b for a, b in pairwise(words))}  # Best Buy in bestbuy_10k.pdf
+        tokens = self._names()
+        own = {token for file in cited for token in tokens.get(file, ())}
+        if any(_names(token, spoken) for token in own):
+            return ""
+        others = {token for their in tokens.values() for token in their} - own
+        return min((token for token in others if _names(token, spoken)), default="")
+
+    def _names(self) -> dict[str, set[str]]:
+        """The words of each file's name that may be a company's, and aren't those of every file."""
+        tokens: dict[str, set[str]] = {}
+        for file in self.collection.files:
+            stem = file.name.rpartition("/")[2].rpartition(".")[0]
+            words = {word.casefold() for word in re.split(r"[^A-Za-z0-9&]+", stem)}
+            tokens[file.name] = {
+                word
+                for word in words - _NO_NAME
+                if len(word) > 1 and not _PERIOD_OR_FORM.fullmatch(word)
+            }
+        return tokens
+
+
+def _names(token: str, spoken: set[str]) -> bool:
+    """Whether a sentence's words name what a file's name does, whole or by its beginning."""
+    return token in spoken or any(len(word) > 4 and token.startswith(word) for word in spoken)

@@ -17,10 +17,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from deskwork.tools.errors import ToolError
+from deskwork.tools.sources import Source
 
 if TYPE_CHECKING:
-    # For the type alone: the collection makes `Evidence`, which is defined here.
+    # For the types alone: the collection makes `Evidence`, which is defined here.
     from deskwork.tools.collection import Collection
+    from deskwork.tools.web.access import Web
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Evidence:
     ``id`` follows from the content, so that the same quote has the same id in every job.
     ``sha256`` is the source file's; ``page`` counts from 1 (sheets and slides are pages);
     ``quote`` is the source's own text; ``start`` is its offset in the stored text of the page.
+    ``url`` and ``retrieved`` (ISO 8601, UTC) say where and when a fetched source came from; both
+    are empty for a file that was given.
     """
 
     id: str
@@ -38,6 +42,8 @@ class Evidence:
     quote: str
     sha256: str
     start: int
+    url: str = ""
+    retrieved: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,15 @@ class ToolResult:
     """What a tool gives back.
 
     ``text`` goes to the model. ``images`` are encoded pictures (PNG or JPEG bytes) that the model
-    looks at. ``evidence`` is recorded with the job. ``data`` is the same result as plain JSON
+    looks at. ``evidence`` is recorded with the job, and so are ``sources``: what was fetched, which
+    becomes a document of the job. ``data`` is the same result as plain JSON
     values, for ``deskwork tool --json``.
     """
 
     text: str
     images: tuple[bytes, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    sources: tuple[Source, ...] = ()
     data: Any = None
     is_error: bool = False
 
@@ -65,6 +73,10 @@ class Desk(Protocol):
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
+
+    @property
+    def web(self) -> Web:
+        """Search and fetch on the web. Raises `ToolError` where there is none."""
 
     def stored(self, name: str) -> bytes:
         """A result that was too long for the history, by its name. Raises `NotFound`."""

@@ -1,0 +1,49 @@
+"""A source: something that was fetched, with where and when it came from, and its bytes' hash."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+_FIELDS = ("name", "url", "final_url", "sha256", "media_type", "retrieved", "size")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A snapshot of what stood under an address.
+
+    ``url`` was asked for, ``final_url`` answered after redirects; ``retrieved`` is ISO 8601 in UTC;
+    ``size`` is in bytes. ``name`` is what the model calls it. ``data`` holds the bytes where the
+    source was just fetched; a recorded one has its bytes in a store, under ``sha256``.
+    """
+
+    name: str
+    url: str
+    final_url: str
+    sha256: str
+    media_type: str
+    retrieved: str
+    size: int
+    data: bytes = field(default=b"", repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, data: bytes, *, name: str, url: str, final_url: str, media_type: str, retrieved: str
+    ) -> Source:
+        """The source of these bytes."""
+        digest = hashlib.sha256(data).hexdigest()
+        return cls(name, url, final_url, digest, media_type, retrieved, len(data), data)
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Source:
+        """The source that `as_json` gave; it has no bytes."""
+        return cls(**{name: row[name] for name in _FIELDS})
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, as the journal records them; the bytes are not among them."""
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    def called(self, name: str) -> Source:
+        """The same source under another name."""
+        return replace(self, name=name)

@@ -1,9 +1,11 @@
-"""A source: something that was fetched, with where and when it came from, and its bytes' hash."""
+"""Sources: what was fetched, with where and when it came from, and the files of a collection."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 _FIELDS = ("name", "url", "final_url", "sha256", "media_type", "retrieved", "size")
@@ -47,3 +49,34 @@ class Source:
     def called(self, name: str) -> Source:
         """The same source under another name."""
         return replace(self, name=name)
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of a collection. ``state`` is "ready", or "failed" with the ``reason``, a sentence.
+
+    A fetched one has no path: ``load`` gives its bytes, ``url`` and ``retrieved`` say where and
+    when it came from.
+    """
+
+    name: str
+    path: Path
+    sha256: str
+    kind: str
+    pages: int
+    state: str
+    reason: str = ""
+    document: int = 0
+    url: str = ""
+    retrieved: str = ""
+    load: Callable[[], bytes] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def ready(cls, name: str, path: Path, sha256: str, stored: tuple[int, str, int]) -> SourceFile:
+        """An entry for a stored document (its id, kind and number of pages)."""
+        return cls(name, path, sha256, stored[1], stored[2], "ready", document=stored[0])
+
+    @classmethod
+    def failed(cls, name: str, path: Path, sha256: str, reason: str) -> SourceFile:
+        """An entry for a file that can't be read."""
+        return cls(name, path, sha256, "", 0, "failed", reason)

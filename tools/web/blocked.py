@@ -37,11 +37,9 @@ _DENIED = (
     r"|the request could not be satisfied|reference (?:#|&#35;)\s?\d+\.[0-9a-f]+"
     r"|your ip (?:address )?has been (?:blocked|banned)|sorry, you have been blocked"
 )
-_CONSENT = (
-    r"before you continue to (?:google|youtube)|we (?:value|care about) your privacy"
-    r"|(?:accept|reject) all (?:cookies)?.{0,400}(?:accept|reject|manage)"
-    r"|wir und unsere (?:\d+ )?partner|consent to (?:the use of )?cookies to continue"
-)
+_CONSENT = r"before you continue to (?:google|youtube)"
+_CONSENT_WORD = re.compile(r"cookies?|consent|privacy|partners?|accept|reject|gdpr|tracking", re.I)
+_CONSENT_SHARE = 0.08  # of all words; an article with a banner has a third of that
 _CONSENT_HOSTS = re.compile(r"^https?://(?:consent|guce)\.|/(?:cookie-?)?consent(?:wall)?[/?]")
 _SCRIPT = (
     r"(?:please )?enable java ?script|java ?script (?:is|must be) (?:disabled|required|enabled)"
@@ -105,7 +103,7 @@ def _recognised(
         return "block page", "a captcha or a bot check stands before the page"
     if _has(_DENIED, said):
         return "block page", "a page that refuses access stands in its place"
-    if _CONSENT_HOSTS.search(url) or (len(visible) < _SHORT // 2 and _has(_CONSENT, visible)):
+    if _CONSENT_HOSTS.search(url) or _has(_CONSENT, said) or _asks_consent(visible):
         return "consent wall", "a question about cookies stands before the page"
     if len(visible) < 600 and status < 400:
         if _has(_SCRIPT, said) or _has(_SCRIPT, _plain(_group(_NOSCRIPT.search(text)))):
@@ -115,6 +113,13 @@ def _recognised(
     if status < 400 and re.match(r"(?:error )?404\b|page not found\b", title, re.I):
         return "not found", "the page says that it isn't there"
     return None
+
+
+def _asks_consent(visible: str) -> bool:
+    words = visible.split()
+    if len(visible) >= _SHORT or len(words) < 12 or not _has("cookie", visible):
+        return False
+    return len(_CONSENT_WORD.findall(visible)) > _CONSENT_SHARE * len(words)
 
 
 _NOSCRIPT = re.compile(r"<noscript[^>]*>(.*?)</noscript>", re.I | re.S)
@@ -130,7 +135,9 @@ def _by_status(status: int) -> tuple[str, str]:
 
 def _hint(kind: str, wait: float | None) -> str:
     if kind in ("throttled", "server error"):
-        return f"Try again in {wait:.0f} seconds." if wait else "Try again later, or another source."
+        return (
+            f"Try again in {wait:.0f} seconds." if wait else "Try again later, or another source."
+        )
     return "Try another source: another address, a copy, or the publisher's own documents."
 
 

@@ -1,4 +1,4 @@
-"""One GET: redirects by hand, each checked anew; bytes, time and hops bounded; nothing half done."""
+"""One GET: redirects by hand, each checked anew; bytes, time and hops bounded; no half pages."""
 
 from __future__ import annotations
 
@@ -78,6 +78,10 @@ class Client:
             "Accept": "text/html,application/xhtml+xml,application/pdf,*/*;q=0.8",
             "Accept-Encoding": _ENCODINGS,
         }
+
+    def check(self, url: str) -> httpx.URL:
+        """The address, parsed, if it may be asked at all. Raises `WebError`."""
+        return self._guard.check(url)
 
     async def get(
         self,

@@ -27,7 +27,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  # httpcore's own signature
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
@@ -36,7 +36,10 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
 
     async def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109  # the same
+        socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Never: there are no pages there."""
         raise httpcore.ConnectError("sockets of this machine are not fetched from")

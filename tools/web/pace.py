@@ -92,9 +92,7 @@ class Pace:
             row = connection.execute("SELECT next FROM slots WHERE name = ?", (name,)).fetchone()
             at = max(now, row[0]) if row else now
             if at - now <= longest:
-                connection.execute(
-                    "INSERT OR REPLACE INTO slots VALUES (?, ?)", (name, at + apart)
-                )
+                connection.execute("INSERT OR REPLACE INTO slots VALUES (?, ?)", (name, at + apart))
             connection.execute("COMMIT")
         return at - now
 

@@ -92,8 +92,8 @@ own pages, and look at several where they may disagree. Where a search or a fetc
 def plan_brief(question: str, files: list[str], *, web: bool = False) -> str:
     """The opening of the plan."""
     more = (
-        "\n\nThe web can be searched as well, and pages fetched from it: plan for what the documents "
-        "don't hold."
+        "\n\nThe web can be searched as well, and pages fetched from it: plan for what the "
+        "documents don't hold."
         if web
         else ""
     )

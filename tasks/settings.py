@@ -22,7 +22,7 @@ from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tasks.web_settings import read_web
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.readers import USUAL, Limits, Reading
-from deskwork.tools.web.options import WebOptions
+from deskwork.tools.web.options import BY_DEFAULT, WebOptions
 
 BUILTIN_MODEL = "built-in"
 """The name of the extractive answerer that serves where no endpoint is set."""
@@ -90,7 +90,7 @@ class Settings:
     models: Mapping[str, ModelLimits] = field(default_factory=dict)
     allowances: Mapping[str, Allowance] = field(default_factory=dict)
     reading: Reading = USUAL
-    web: WebOptions = WebOptions()
+    web: WebOptions = BY_DEFAULT
 
     @property
     def is_builtin(self) -> bool:

@@ -82,7 +82,7 @@ def on_the_web(request: JobRequest, settings: dict[str, Any]) -> bool:
     """Whether a job may use the web: as its request says, else as the settings do."""
     if not isinstance(request, SourcesRequest):
         return False
-    return bool(settings["web"]["enabled"]) if request.web is None else request.web
+    return bool(settings.get("web", {}).get("enabled")) if request.web is None else request.web
 
 
 def read_image(path: Path) -> bytes:

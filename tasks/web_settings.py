@@ -23,14 +23,12 @@ def read_web(table: Any, key_variables: dict[str, str]) -> WebOptions:
     if not isinstance(table, dict):
         raise WrongUse("web in deskwork.toml is no table.", "Write it as [web].")
     _check(table)
-    keys = {
-        name: os.environ.get(variable) or _from_file(f"{name}_file", table)
+    given: dict[str, Any] = {
+        name: os.environ.get(variable, "").strip() or _from_file(f"{name}_file", table)
         for name, variable in key_variables.items()
     }
-    given = {name: value for name, value in table.items() if not name.endswith("_file")}
-    if "allow" in given:
-        given["allow"] = tuple(given["allow"])
-    options = WebOptions(**given, **{name: key.strip() for name, key in keys.items()})
+    given |= {name: value for name, value in table.items() if not name.endswith("_file")}
+    options = WebOptions(**{**given, "allow": tuple(given.get("allow", ()))})
     Allowed.read(options.allow)
     return options
 

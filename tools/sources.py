@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-_FIELDS = ("name", "url", "final_url", "sha256", "media_type", "retrieved", "size")
+FIELDS = ("name", "url", "final_url", "sha256", "media_type", "retrieved", "size")
+"""What a journal or an index keeps of a source."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class Source:
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Source:
         """The source that `as_json` gave; it has no bytes."""
-        return cls(**{name: row[name] for name in _FIELDS})
+        return cls(**{name: row[name] for name in FIELDS})
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, as the journal records them; the bytes are not among them."""
-        return {name: getattr(self, name) for name in _FIELDS}
+        return {name: getattr(self, name) for name in FIELDS}
 
     def called(self, name: str) -> Source:
         """The same source under another name."""

@@ -44,7 +44,7 @@ class Answer:
     @property
     def media_type(self) -> str:
         """The type of the bytes as the server calls it, without its parameters."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
 BeforeHop = Callable[[httpx.URL], Awaitable[None]]

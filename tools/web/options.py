@@ -34,3 +34,6 @@ class WebOptions:
     def recorded(self) -> dict[str, Any]:
         """What a job keeps of them: what says where its results came from, and no secret."""
         return {"enabled": self.enabled, "search": self.search, "max_age": self.max_age}
+
+
+BY_DEFAULT = WebOptions()

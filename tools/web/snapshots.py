@@ -15,10 +15,11 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from deskwork.tools.errors import StorageError
-from deskwork.tools.sources import Source
+from deskwork.tools.sources import FIELDS, Source
 
 _BUSY_SECONDS = 30.0
 _TABLE = """
@@ -45,19 +46,20 @@ class SnapshotStore:
         """The newest snapshot of an address with its bytes, unless it is older, or damaged."""
         with self._connect() as connection:
             row = connection.execute(
-                "SELECT name, url, final_url, sha256, media_type, retrieved, size FROM snapshots"
+                f"SELECT {', '.join(FIELDS)} FROM snapshots"
                 " WHERE url = ? AND at >= ? ORDER BY at DESC LIMIT 1",
                 (url, self._clock() - max_age_seconds),
             ).fetchone()
         if row is None:
             return None
+        source = Source.from_json(dict(zip(FIELDS, row, strict=True)))
         try:
-            data = self._path(row[3]).read_bytes()
+            data = self._path(source.sha256).read_bytes()
         except OSError:
             return None
-        if hashlib.sha256(data).hexdigest() != row[3]:
+        if hashlib.sha256(data).hexdigest() != source.sha256:
             return None
-        return Source(*row, data)
+        return replace(source, data=data)
 
     def put(self, data: bytes, *, name: str, url: str, final_url: str, media_type: str) -> Source:
         """Keep bytes as the newest snapshot of ``url``. Raises `StorageError`."""

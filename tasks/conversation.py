@@ -45,9 +45,9 @@ class Conversation:
     asked for, ``told`` is what the model was told, ``repeats`` how often it made each call, and
     ``failures`` the error of each call that failed when it was last made. ``usage`` is
     that of the last reply whose server told it; ``tokens`` estimates the size of the next request;
-    ``most_output`` is what the server said its window has left for the output. ``overflowed`` is True once a reply filled the window:
-    nothing more is said here. ``futile`` counts the fresh starts in a row before this one that
-    were full again after a single reply.
+    ``most_output`` is what the server said its window has left for the output. ``overflowed`` is
+    True once a reply filled the window: nothing more is said here. ``futile``
+    counts the fresh starts in a row before this one that were full again after a single reply.
     """
 
     def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:

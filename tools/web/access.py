@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote
 
+import httpcore
 import httpx
 
 from deskwork.tools.errors import WebError
@@ -32,7 +33,8 @@ _NAME_LENGTH = 120
 class Web:
     """Search and fetch with one set of options; snapshots and pace lie in the home.
 
-    Nothing is opened before it is used. ``resolver`` and ``engine`` stand in for the network.
+    Nothing is opened before it is used. ``resolver``, ``engine`` and ``network`` stand in for the
+    network.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Web:
         *,
         resolver: Resolver = system_resolver,
         engine: Engine | None = None,
+        network: httpcore.AsyncNetworkBackend | None = None,
     ) -> None:
         self.options = options
         self._resolver = resolver
         self._engine = engine
+        self._network = network
         self.snapshots = SnapshotStore(home / "snapshots")
         self.pace = Pace(home / "snapshots")
 
@@ -54,7 +58,8 @@ class Web:
         """The client under these options. Raises `WrongUse` for an `allow` that can't be read."""
         guard = Guard(Allowed.read(self.options.allow), self._resolver)
         bounds = Bounds(self.options.max_bytes, self.options.seconds)
-        return Client(guard, bounds=bounds, contact=self.options.contact)
+        contact = self.options.contact
+        return Client(guard, bounds=bounds, contact=contact, network=self._network)
 
     async def search(self, query: str, top: int) -> list[Result]:
         """Results for a query, best first, never none. Raises `WebError`."""

@@ -34,13 +34,26 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _REFUSED = tuple(
     ipaddress.ip_network(text)
     for text in (
-        "64:ff9b:1::/48",  # NAT64 of a local network (RFC 8215)
-        "2001::/32",  # Teredo: an IPv4 address behind somebody's relay
-        "192.88.99.0/24",  # 6to4 relays, no longer in use (RFC 7526)
-        "fec0::/10",  # site-local, no longer in use
-        "::/96",  # an IPv4 address written as IPv6, no longer in use
+        # Written out, since what `ipaddress` calls global differs between versions of Python:
+        # 3.11 lets most of 192.0.0.0/24 pass, where Oracle's cloud keeps its metadata.
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "240.0.0.0/4",
+        "2001::/23",  # Teredo and other special purposes
+        "2001:db8::/32",
+        "3fff::/20",
     )
 )
+_GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
@@ -109,10 +122,9 @@ def why_refused(address: Address) -> str:
         return "link-local, where clouds keep metadata"
     if address.is_multicast:
         return "multicast"
-    if not address.is_global:
+    outside = address.version == 6 and address not in _GLOBAL_IPV6
+    if outside or not address.is_global or any(address in network for network in _REFUSED):
         return "private, shared or reserved"
-    if address.is_reserved or any(address in network for network in _REFUSED):
-        return "reserved"
     return ""
 
 

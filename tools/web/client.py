@@ -57,7 +57,7 @@ def user_agent(contact: str = "") -> str:
 
 
 class Client:
-    """Fetches pages. ``guard`` decides what may be reached; close it when done.
+    """Fetches pages. ``guard`` decides what may be reached; ``network`` stands in for it in tests.
 
     It takes no proxy, cookie or password from the environment and keeps none between requests.
     """
@@ -69,10 +69,12 @@ class Client:
         bounds: Bounds | None = None,
         contact: str = "",
         ssl_context: ssl.SSLContext | None = None,
+        network: httpcore.AsyncNetworkBackend | None = None,
     ) -> None:
         self._guard = guard
         self._bounds = bounds or Bounds()
         self._ssl_context = ssl_context
+        self._network = network
         self._headers = {
             "User-Agent": user_agent(contact),
             "Accept": "text/html,application/xhtml+xml,application/pdf,*/*;q=0.8",
@@ -131,7 +133,7 @@ class Client:
     async def _one(self, url: str, at: httpx.URL, bounds: Bounds) -> Answer:
         # A client for each request: no connection outlives the check of its address, no cookie
         # leads from one page to another.
-        transport = PinnedTransport(self._guard, self._ssl_context)
+        transport = PinnedTransport(self._guard, self._ssl_context, self._network)
         timeout = httpx.Timeout(bounds.seconds, connect=CONNECT_SECONDS)
         try:
             async with httpx.AsyncClient(

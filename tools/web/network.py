@@ -19,9 +19,9 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
     address, whatever was connected to.
     """
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, inner: httpcore.AsyncNetworkBackend | None = None) -> None:
         self._guard = guard
-        self._inner = httpcore.AnyIOBackend()
+        self._inner = inner or httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -52,11 +52,16 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
 class PinnedTransport(httpx.AsyncBaseTransport):
     """An httpx transport over that backend. Failures come as httpcore's own errors."""
 
-    def __init__(self, guard: Guard, ssl_context: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        ssl_context: ssl.SSLContext | None = None,
+        network: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=ssl_context or httpx.create_ssl_context(),
             max_connections=20,
-            network_backend=PinnedBackend(guard),
+            network_backend=PinnedBackend(guard, network),
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

@@ -76,7 +76,7 @@ async def test_a_slow_answer_ends_in_time(tmp_path: Path) -> None:
     never = threading.Event()
     with site({"/slow": Reply(b"late", waits=never)}) as running:
         client = Client(Guard(Allowed.read([running.place])), bounds=Bounds(seconds=0.3))
-        with pytest.raises(WebError, match="longer than 0.3 seconds") as caught:
+        with pytest.raises(WebError, match="took longer than") as caught:
             await client.get(running.url("/slow"))
         never.set()
     assert caught.value.kind == "timed out"
@@ -159,9 +159,9 @@ async def test_robots_txt_is_kept_to(tmp_path: Path) -> None:
 
 
 async def test_rules_that_cannot_be_had_allow_nothing(tmp_path: Path) -> None:
-    with site({"/robots.txt": Reply(b"", 503), "/": Reply(article())}) as running:
-        with pytest.raises(WebError, match="what may be fetched is unknown"):
-            await web_for(running, tmp_path).fetch(running.url("/"))
+    pages = {"/robots.txt": Reply(b"", 503), "/": Reply(article())}
+    with site({**pages}) as running, pytest.raises(WebError, match="fetched is unknown"):
+        await web_for(running, tmp_path).fetch(running.url("/"))
     assert running.paths() == []
 
 

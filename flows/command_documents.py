@@ -125,6 +125,7 @@ def tool(name: str, arguments: str, files: tuple[Path, ...], as_json: bool) -> i
             "text": result.text,
             "data": result.data,
             "evidence": [asdict(item) for item in result.evidence],
+            "sources": [source.as_json() for source in result.sources],
             "images": len(result.images),
             "is_error": result.is_error,
         }

@@ -72,9 +72,11 @@ class Web:
         Raises `WebError` for whatever is no document.
         """
         key = url.strip().partition("#")[0]
-        if kept := await self._kept(key, self.options.max_age):
-            return kept
         at = self.client.check(key)
+        if kept := await self._kept(key, self.options.max_age):
+            # What was allowed when it was fetched may not be any more.
+            self.client.check(kept.final_url)
+            return kept
         async with self.pace.turn(at.host):
             # Another process may have fetched it while this one waited.
             if kept := await self._kept(key, self.options.max_age):

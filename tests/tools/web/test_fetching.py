@@ -112,6 +112,14 @@ async def test_a_page_is_kept_with_where_when_and_what(tmp_path: Path) -> None:
     assert agent.endswith("(Ann Example ann@example.com)")
 
 
+async def test_a_snapshot_is_held_to_the_rules_of_today(tmp_path: Path) -> None:
+    with site({"/": Reply(article())}) as running:
+        await web_for(running, tmp_path).fetch(running.url("/"))
+        with pytest.raises(WebError) as caught:
+            await web_for(running, tmp_path, allow=()).fetch(running.url("/"))
+    assert caught.value.kind == "refused address"
+
+
 async def test_packed_pages_are_unpacked(tmp_path: Path) -> None:
     packed = Reply(gzip.compress(article()), headers={"Content-Encoding": "gzip"})
     with site({"/": packed}) as running:

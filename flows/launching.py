@@ -34,6 +34,7 @@ from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.pictures import fit_pages
 from deskwork.tools.selection import find_tools
+from deskwork.tools.web.search_engines import open_engine
 
 if TYPE_CHECKING:
     from prefect import Flow, State
@@ -93,6 +94,8 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         # What is wrong with the call is told before there is a job.
         if isinstance(request, AskRequest):
             find_tools(request.tools)
+        if isinstance(request, SourcesRequest) and request.web and not going_on:
+            open_engine(settings.web)
         for path in request.images:
             fit_pages(read_image(path), str(path))
         if not going_on:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from deskwork.flows import calls
 from deskwork.flows.agent import LABEL
 from deskwork.flows.command import cli
 from deskwork.flows.investigation import Research
@@ -23,11 +24,13 @@ from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import Asked, Said, ScriptedModel
 from deskwork.tasks.requests import ResearchRequest
 from deskwork.tasks.session import Brief
+from deskwork.tasks.settings import load_settings
 from deskwork.tasks.starts import find_or_create, first_entry, make_start
 from deskwork.tasks.states import NeedsReview
 from deskwork.tasks.steps import PLAIN
 from deskwork.tasks.usage import usage_rows
 from deskwork.tasks.workbench import Workbench
+from deskwork.tools.errors import WrongUse
 from deskwork.tools.selection import fitting_tools
 from deskwork.tools.web.options import WebOptions
 from tests.jobs import settings_in
@@ -272,3 +275,12 @@ def test_the_command_runs_the_tools(tmp_path: Path) -> None:
         assert refused.output.startswith("Error: Refused address: ")
         assert refused.return_value == 6
     assert {"search_web(query, top)", "fetch_page(url)"} <= set(run("tools").output.splitlines())
+
+
+async def test_a_search_that_lacks_its_address_is_told_before_there_is_a_job() -> None:
+    Path("deskwork.toml").write_text('[web]\nenabled = true\nsearch = "searxng"\n')
+    with pytest.raises(WrongUse, match="searxng_url"):
+        await calls.research("How did sales do?")
+    bench = Workbench(load_settings())
+    assert bench.journal.jobs() == []
+    bench.journal.database.close()

@@ -51,7 +51,7 @@ class Web:
         self._engine = engine
         self._network = network
         self.snapshots = SnapshotStore(home / "snapshots")
-        self.pace = Pace(home / "snapshots")
+        self.pace = Pace(home / "pace")
 
     @cached_property
     def client(self) -> Client:

@@ -74,8 +74,8 @@ def check_answer(status: int, url: str, headers: Mapping[str, str], body: bytes)
     found = _recognised(status, url, headers, text, title, visible)
     if found is None and status >= 400:
         found = _by_status(status)
-    if found is None and not body:
-        found = ("unreadable", "the answer is empty")
+    if found is None and (not body or status >= 300):
+        found = ("unreadable", "the answer holds no document")
     if found is None:
         return
     kind, why = found

@@ -49,6 +49,7 @@ FAILURES = {
         "not found",
     ),
     "/empty": (Reply(b""), "unreadable"),
+    "/choices": (Reply(b"<p>Several", 300), "unreadable"),
     "/large": (Reply(b"x" * 300_000), "too large"),
     "/loop": (Reply(status=301, headers={"Location": "/loop"}), "too many redirects"),
     "/bomb": (
@@ -70,6 +71,35 @@ async def test_each_failure_has_its_name(path: str, tmp_path: Path) -> None:
         assert str(caught.value).startswith(kind[0].upper() + kind[1:])
         assert path in str(caught.value)
         assert web.snapshots.get(running.url(path), 1e9) is None
+
+
+async def test_a_chunked_answer_that_breaks_off_is_half_a_download() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<html\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(WebError) as caught:
+            await Client(Guard(Allowed.read([place]))).get(f"http://{place}/")
+    assert caught.value.kind == "half a download"
+
+
+async def test_what_is_no_http_is_told() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"220 mail.example ESMTP\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(WebError, match="doesn't speak HTTP"):
+            await Client(Guard(Allowed.read([place]))).get(f"http://{place}/")
 
 
 async def test_a_slow_answer_ends_in_time(tmp_path: Path) -> None:

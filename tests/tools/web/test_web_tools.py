@@ -99,10 +99,8 @@ async def test_pdf_and_office_files_are_read_and_pictures_shown(tmp_path: Path) 
             result = await run("fetch_page", desk, url=running.url(path))
             kinds[path] = result.data["kind"]
             (source,) = result.sources
-            desk = dataclasses.replace(
-                desk,
-                collection=desk.collection.with_source(source, partial(getattr, source, "data")),
-            )
+            grown = desk.collection.with_source(source, partial(getattr, source, "data"))
+            desk = dataclasses.replace(desk, collection=grown)
         with pytest.raises(WebError) as caught:
             await run("fetch_page", desk, url=running.url("/broken"))
     assert kinds == {"/report": "pdf", "/memo.docx": "docx", "/data": "csv", "/fragment": "html"}

@@ -66,6 +66,8 @@ def search(query: str, files: tuple[Path, ...], top: int, as_json: bool) -> None
     for number, hit in enumerate(hits, 1):
         click.echo(f"[{number}] {hit.file} · page {hit.page} · score {hit.score:.2f}")
         click.echo(f"    {' '.join(hit.snippet.split())}")
+        if hit.row:
+            click.echo(f"    → {hit.row}")
     if not hits:
         click.echo("Nothing found.", err=True)
 

@@ -7,6 +7,8 @@ from those journals: a run that was killed goes on with the files that are left.
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,19 +22,23 @@ from deskwork.flows.filing import Filed, Filing
 from deskwork.flows.loop import Budget
 from deskwork.flows.running import Run, run_job
 from deskwork.tasks.conversation import BYTES_A_TOKEN
+from deskwork.tasks.extracted import Found
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Spend
 from deskwork.tasks.outcomes import usage_of
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
-from deskwork.tasks.records_out import Named, records_json, write_outputs
+from deskwork.tasks.records_out import spool_for, write_outputs
+from deskwork.tasks.records_spool import Records, record_row
 from deskwork.tasks.requests import DocumentsRequest
-from deskwork.tasks.review_page import review_page
 from deskwork.tasks.schema import load_schema
 from deskwork.tasks.states import NeedsReview, OutOfBudget
 from deskwork.tools.collection import SourceFile
+from deskwork.tools.expansion import ARCHIVES, expanded
 
 AT_ONCE = 8
+SETTLED = ("done", "duplicate", "unpacked")
+"""States of a file that ask for no look."""
 OVERHEAD = 900
 """Tokens of a request beside the file's text, roughly."""
 
@@ -72,6 +78,8 @@ class Documents:
 
     async def work(self) -> None:
         """Do the job. Raises `NeedsReview` or `OutOfBudget` once the outputs are written."""
+        library = self.run.bench.library
+        self.run.collection = await asyncio.to_thread(expanded, library, self.run.collection)
         files = self.run.collection.files
         self._tell_estimate()
         await asyncio.to_thread(self._count_what_is_done)
@@ -81,6 +89,8 @@ class Documents:
         for place, file in enumerate(files):
             if file.state != "ready":
                 rows[place] = self.filing.unread(file)
+            elif file.kind in ARCHIVES:
+                rows[place] = self.filing.unpacked(file, files[place + 1 :])
             elif file.sha256 in first:
                 reason = f"the same content as {first[file.sha256]}"
                 rows[place] = Filed(
@@ -104,7 +114,7 @@ class Documents:
         await asyncio.to_thread(self._publish, whole, limit)
         if limit:
             raise limit
-        open_rows = [row for row in whole if row.state not in ("done", "duplicate")]
+        open_rows = [row for row in whole if row.state not in SETTLED]
         if open_rows:
             raise NeedsReview(
                 f"{len(open_rows)} of {len(whole)} files need a look.",
@@ -165,7 +175,8 @@ class Documents:
         return max(1, min(AT_ONCE, left))
 
     def _tell_estimate(self) -> None:
-        files = [file for file in self.run.collection.files if file.state == "ready"]
+        ready = [file for file in self.run.collection.files if file.state == "ready"]
+        files = [file for file in ready if file.kind not in ARCHIVES]
         characters = self.run.collection.characters()
         tokens = int(characters / BYTES_A_TOKEN + OVERHEAD * len(files))
         settings = self.session.settings
@@ -179,20 +190,23 @@ class Documents:
         )
 
     def _publish(self, rows: list[Filed], limit: OutOfBudget | None) -> None:
-        found: list[Named] = [(row.file, item) for row in rows for item in row.found]
-        _flag_twins(found)
-        for row in rows:
-            if row.state == "done" and any(item.problems for item in row.found):
-                row.state, row.reason = "needs review", row.found[0].problems[0]
-        files = [row.row() for row in rows]
-        wrong = any(row.state not in ("done", "duplicate") for row in rows)
-        state = "out of budget" if limit else "needs review" if wrong else "done"
-        data = records_json(self.session.job, state, files, found)
-        page = review_page(data, self.run.collection)
-        paths = write_outputs(self.out, data, page)
+        with spool_for(self.out) as found:
+            first: dict[str, str] = {}
+            for number, row in enumerate(rows, 1):
+                for item in self.filing.found(number) if row.documents else ():
+                    if problem := _twin(first, row.file, item):
+                        item.problems.append(problem)
+                    if row.state == "done" and item.problems:
+                        row.state, row.reason = "needs review", item.problems[0]
+                    found.add(record_row(row.file, item))
+            wrong = any(row.state not in SETTLED for row in rows)
+            state = "out of budget" if limit else "needs review" if wrong else "done"
+            records = Records(self.session.job, state, [row.row() for row in rows], found)
+            paths = write_outputs(self.out, records, self.run.collection)
+            count = len(found)
         self.run.files = tuple(str(path) for path in paths)
         counts = ", ".join(f"{n} {name}" for name, n in _counted(rows).items())
-        self.run.answer = f"{len(found)} records from {len(rows)} files: {counts}."
+        self.run.answer = f"{count} records from {len(rows)} files: {counts}."
         tell("publish", self.session.job, f"records: {self.out}")
 
 
@@ -208,11 +222,9 @@ def _not_done(file: SourceFile, limit: OutOfBudget | None) -> Filed:
     return Filed(file.name, "not done", reason, file.kind, file.pages, file.sha256)
 
 
-def _flag_twins(found: list[Named]) -> None:
-    """Flag records of several files that are the same to the last field: perhaps sent twice."""
-    first: dict[str, str] = {}
-    for name, item in found:
-        key = repr(sorted(item.record.items(), key=lambda pair: pair[0]))
-        if key in first and first[key] != name and item.record:
-            item.problems.append(f"/: the same record as in {first[key]}")
-        first.setdefault(key, name)
+def _twin(first: dict[str, str], name: str, item: Found) -> str:
+    """A problem where another file has the same record to the last field: perhaps sent twice."""
+    text = json.dumps(item.record, sort_keys=True, ensure_ascii=False)
+    key = hashlib.sha256(text.encode()).hexdigest()
+    before = first.setdefault(key, name)
+    return f"/: the same record as in {before}" if item.record and before != name else ""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
+from deskwork.tasks.bearing import Notation
 from deskwork.tasks.entries import Draft
-from deskwork.tasks.extracted import Find, Found, read_answer
+from deskwork.tasks.extracted import Find, Found, Notate, read_answer
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import outcome
@@ -43,7 +47,7 @@ PICTURES = 8
 @dataclass
 class Filed:
     """What came of one file. ``state``: done, needs review, failed, duplicate, password needed,
-    or not done; ``reason`` is a sentence for every other than done.
+    unpacked (an archive) or not done; ``reason`` is a sentence for every other than done.
     """
 
     file: str
@@ -52,7 +56,8 @@ class Filed:
     kind: str = ""
     pages: int = 0
     sha256: str = ""
-    found: list[Found] = field(default_factory=list)
+    documents: int = 0
+    document_kinds: list[str] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
         """The file's row in the output."""
@@ -62,8 +67,8 @@ class Filed:
             "reason": self.reason,
             "kind": self.kind,
             "pages": self.pages,
-            "documents": len(self.found),
-            "document_kinds": sorted({item.kind for item in self.found if item.kind}),
+            "documents": self.documents,
+            "document_kinds": self.document_kinds,
             "sha256": self.sha256,
         }
 
@@ -82,6 +87,18 @@ class Filing:
         locked = " is locked" in file.reason.replace(file.name, "")
         state = "password needed" if locked else "failed"
         return Filed(file.name, state, file.reason, file.kind, file.pages, file.sha256)
+
+    def unpacked(self, file: SourceFile, following: Sequence[SourceFile]) -> Filed:
+        """The row of an archive, whose files have rows of their own."""
+        inside = sum(1 for _ in takewhile(lambda f: f.container == file.sha256, following))
+        reason = f"holds {inside} file{'s' if inside != 1 else ''}, each with its own row"
+        return Filed(file.name, "unpacked", reason, file.kind, file.pages, file.sha256)
+
+    def found(self, number: int) -> list[Found]:
+        """What a finished file's job found."""
+        name = f"{self._run.session.job}.{number}"
+        ends = self._run.bench.journal.metas(name, "outcome")
+        return [Found.from_json(row) for row in json.loads(ends[-1][2]["answer"])["found"]]
 
     async def extract(self, number: int, file: SourceFile) -> Filed:
         """Extract one file, or take what an earlier run of the job made of it."""
@@ -142,9 +159,13 @@ class Filing:
                     raise
                 return collection.find_quote(file.name, None, quote)
 
+        @cache
+        def notate(page: int) -> Notation:
+            return Notation.of(collection.page(file.name, page).text)
+
         self._total.sessions.append(session)
         try:
-            return await self._asked(session, file, brief, images, tools, find)
+            return await self._asked(session, file, brief, images, tools, find, notate)
         finally:
             self._total.close(session)
 
@@ -156,6 +177,7 @@ class Filing:
         images: tuple[bytes, ...],
         tools: tuple[Tool, ...],
         find: Find,
+        notate: Notate,
     ) -> tuple[str, dict[str, Any]]:
         text, found, problems = brief, list[Found](), [""]
         budgets = [self._total, Budget(Limits(max_steps=STEPS), [session])]
@@ -181,7 +203,7 @@ class Filing:
                     raise
                 return "needs review", _result([], [f"a scan, and {error.message}"])
             try:
-                found = await asyncio.to_thread(read_answer, answer, self._schema, find)
+                found = await asyncio.to_thread(read_answer, answer, self._schema, find, notate)
                 problems = [problem for item in found for problem in item.problems]
             except ValueError as error:
                 problems = [str(error)]
@@ -235,8 +257,10 @@ def _result(found: list[Found], problems: list[str]) -> dict[str, Any]:
 
 
 def _filed(filed: Filed, state: str, done: dict[str, Any]) -> Filed:
-    filed.found = [Found.from_json(row) for row in done["found"]]
-    problems = [*done["problems"], *(p for item in filed.found for p in item.problems)]
+    found = [Found.from_json(row) for row in done["found"]]
+    filed.documents = len(found)
+    filed.document_kinds = sorted({item.kind for item in found if item.kind})
+    problems = [*done["problems"], *(p for item in found for p in item.problems)]
     filed.state = state
     filed.reason = "" if state == "done" else "; ".join(problems[:3])
     if len(problems) > 3:

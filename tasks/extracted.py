@@ -7,21 +7,21 @@ must stand in the file, and the value in the quote. What doesn't is a problem wi
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from deskwork.tasks.bearing import Notation, doubt
 from deskwork.tasks.plan import first_object
-from deskwork.tasks.schema import RecordSchema
+from deskwork.tasks.schema import RecordSchema, field_at
 from deskwork.tools.errors import ToolError
 from deskwork.tools.tool import Evidence
 
 Find = Callable[[int | None, str], Evidence]
 """Finds a quote on a page of the file, or anywhere in it. Raises `ToolError`."""
 
-
-_SCALES = (("thousand", 1e3), ("million", 1e6), ("billion", 1e9), ("%", 0.01))
+Notate = Callable[[int], Notation]
+"""How a page of the file writes numbers and dates."""
 
 
 @dataclass
@@ -45,20 +45,20 @@ class Found:
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Found:
         """The inverse of `as_json`."""
-        evidence = {name: Evidence(**item) for name, item in row["evidence"].items()}
+        evidence = {name: Evidence.from_json(item) for name, item in row["evidence"].items()}
         return cls(row["kind"], row["pages"], row["record"], evidence, row["problems"])
 
 
-def read_answer(text: str, schema: RecordSchema, find: Find) -> list[Found]:
+def read_answer(text: str, schema: RecordSchema, find: Find, notate: Notate) -> list[Found]:
     """The documents in a model's answer, checked. Raises `ValueError` where there are none."""
     answer = first_object(text)
     rows = answer.get("documents") if isinstance(answer, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError('The answer holds no list "documents".')
-    return [_checked(row, schema, find) for row in rows]
+    return [_checked(row, schema, find, notate) for row in rows]
 
 
-def _checked(row: dict[str, Any], schema: RecordSchema, find: Find) -> Found:
+def _checked(row: dict[str, Any], schema: RecordSchema, find: Find, notate: Notate) -> Found:
     record = row.get("record")
     if not isinstance(record, dict):
         raise ValueError('A document holds no "record" object.')
@@ -72,7 +72,14 @@ def _checked(row: dict[str, Any], schema: RecordSchema, find: Find) -> Found:
     given = row.get("evidence")
     given = given if isinstance(given, dict) else {}
     for pointer, value in leaves(record):
-        _check_evidence(found, pointer, value, given.get(pointer), find)
+        evidence = _evidence(found, pointer, value, given.get(pointer), find)
+        if evidence is None:
+            continue
+        found.evidence[pointer] = evidence
+        field = field_at(schema.schema, pointer)
+        if why := doubt(evidence.quote, value, field, notate(evidence.page)):
+            quote = evidence.quote[:120]
+            found.problems.append(f"{pointer}: {_shown(value)} {why}: “{quote}”")
     return found
 
 
@@ -89,72 +96,16 @@ def leaves(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
         yield pointer, value
 
 
-def _check_evidence(found: Found, pointer: str, value: Any, given: Any, find: Find) -> None:
+def _evidence(found: Found, pointer: str, value: Any, given: Any, find: Find) -> Evidence | None:
     if not isinstance(given, dict) or not isinstance(given.get("quote"), str):
         found.problems.append(f"{pointer}: no evidence for {_shown(value)}")
-        return
+        return None
     page = given.get("page")
     try:
-        evidence = find(page if type(page) is int else None, given["quote"])
+        return find(page if type(page) is int else None, given["quote"])
     except ToolError as error:
         found.problems.append(f"{pointer}: {error.message}")
-        return
-    found.evidence[pointer] = evidence
-    if not bears_out(evidence.quote, value):
-        found.problems.append(
-            f"{pointer}: {_shown(value)} does not stand in its quote “{evidence.quote[:120]}”"
-        )
-
-
-def bears_out(quote: str, value: Any) -> bool:
-    """Whether a value stands in a quote: a number by its digits, text by its words.
-
-    Dates and choices may be written otherwise in the source, so one part of them is enough.
-    """
-    if isinstance(value, bool):
-        return True
-    if isinstance(value, int | float):
-        return any(abs(abs(value) - number) < 1e-9 for number in numbers_in(quote))
-    text, words = _folded(quote), _folded(str(value)).split()
-    if not words:
-        return True
-    if re.fullmatch(r"\d{4}-\d\d-\d\d.*", str(value)):
-        return str(value)[:4] in quote or str(value)[2:4] in quote
-    return any(word in text for word in words) and (
-        sum(word in text for word in words) >= len(words) / 2
-    )
-
-
-def numbers_in(text: str) -> list[float]:
-    """Every reading of the numbers in a text: 1,234.5 and 1.234,5 and 1 234,5 are the same.
-
-    A scale behind the number (thousand, million, %) gives one more reading.
-    """
-    found: list[float] = []
-    for match in re.finditer(r"\d[\d.,'\u00a0\u202f ]*\d|\d", text):
-        for reading in _readings(match.group()):
-            found.append(reading)
-            after = text[match.end() : match.end() + 12].lower()
-            found += [reading * factor for word, factor in _SCALES if word in after]
-    return found
-
-
-def _readings(text: str) -> set[float]:
-    readings = set()
-    compact = re.sub(r"[\s'\u00a0\u202f]", "", text)
-    for thousands, point in ((",", "."), (".", ",")):
-        plain = compact.replace(thousands, "").replace(point, ".")
-        try:
-            readings.add(float(plain))
-        except ValueError:
-            continue
-    for part in re.findall(r"\d+(?:[.,]\d+)?", text):
-        readings.add(float(part.replace(",", ".")))
-    return readings
-
-
-def _folded(text: str) -> str:
-    return " ".join(re.sub(r"[^\w]+", " ", text.casefold()).split())
+        return None
 
 
 def _shown(value: Any) -> str:

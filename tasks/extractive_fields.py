@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from deskwork.tasks.schema import resolved
+
 _PAGE = re.compile(r"^## Page (\d+)\n\n", re.M)
 _DATE_FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%B %d, %Y", "%d %B %Y", "%b %d, %Y")
 _DATE = re.compile(
@@ -31,9 +33,9 @@ def extraction(brief: str) -> str:
     record: dict[str, Any] = {}
     evidence: dict[str, dict[str, Any]] = {}
     for name, field in schema.get("properties", {}).items():
-        field = _resolved(field, schema)
+        field = resolved(field, schema)
         if field.get("type") == "array":
-            rows = _table(name, _resolved(field.get("items", {}), schema), pages, evidence)
+            rows = _table(name, resolved(field.get("items", {}), schema), pages, evidence)
             if rows:
                 record[name] = rows
             continue
@@ -52,20 +54,6 @@ def extraction(brief: str) -> str:
 def _pages(brief: str) -> list[tuple[int, str]]:
     parts = _PAGE.split(brief)[1:]
     return [(int(number), text) for number, text in zip(parts[::2], parts[1::2], strict=True)]
-
-
-def _resolved(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """A field's own schema: a reference followed, an optional's one real form."""
-    if "$ref" in field:
-        field = schema.get("$defs", {}).get(str(field["$ref"]).rpartition("/")[2], {})
-    for name in ("anyOf", "oneOf"):
-        forms = [form for form in field.get(name, ()) if form.get("type") != "null"]
-        if forms:
-            return _resolved(forms[0], schema)
-    if isinstance(field.get("type"), list):
-        kinds = [kind for kind in field["type"] if kind != "null"]
-        field = {**field, "type": kinds[0] if kinds else "string"}
-    return field
 
 
 def _words(name: str) -> list[str]:

@@ -69,7 +69,7 @@ class History:
                 self._paid(entry.meta)
             if entry.kind == "tool":
                 for row in entry.meta.get("evidence", ()):
-                    self.evidence[row["id"]] = Evidence(**row)
+                    self.evidence[row["id"]] = Evidence.from_json(row)
                 self.sources += [Source.from_json(row) for row in entry.meta.get("sources", ())]
             conversation = self._numbers[entry.conversation]
             conversation.apply(entry, body_bytes(entry.body, self._blobs), reply)

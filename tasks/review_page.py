@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jinja2
 from PIL import Image
 
+from deskwork.tasks.records_spool import Records, Spool
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import ToolError
 
@@ -22,7 +23,8 @@ PICTURES = 150
 """Pictures of pages on one page, at most."""
 _AROUND = 160
 _TEMPLATE = jinja2.Environment(autoescape=True).from_string(
-    """<!doctype html><html lang="en"><meta charset="utf-8"><title>Records of {{ data.job }}</title>
+    """<!doctype html><html lang="en"><meta charset="utf-8">
+<title>Records of {{ records.job }}</title>
 <style>
 body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:1100px;color:#1d2530}
 table{border-collapse:collapse;width:100%;margin:.4rem 0 1rem}
@@ -31,11 +33,12 @@ mark{background:#ffe27a}.bad{color:#a32020}.src{color:#5b6675;font-size:13px}
 section{border:1px solid #d9dee5;border-radius:6px;padding:1rem;margin:1rem 0}
 img{max-width:100%;border:1px solid #d9dee5}h2{margin:.2rem 0}
 </style>
-<h1>Records of {{ data.job }}</h1>
-<p>{{ data.records|length }} records from {{ data.files|length }} files; state: {{ data.state }}.
+<h1>Records of {{ records.job }}</h1>
+<p>{{ records.found|length }} records from {{ records.files|length }} files; state:
+{{ records.state }}.
 Not reviewed until a person has reviewed it.</p>
 <h2>Files</h2><table><tr><th>File<th>State<th>Reason</tr>
-{% for row in data.files %}<tr><td>{{ row.file }}
+{% for row in records.files %}<tr><td>{{ row.file }}
 <td{% if row.state != "done" %} class="bad"{% endif %}>{{ row.state }}
 <td>{{ row.reason }}</tr>{% endfor %}</table>
 {% for row in shown %}<section id="r{{ loop.index }}"><h2>{{ row.file }}</h2>
@@ -52,20 +55,24 @@ Not reviewed until a person has reviewed it.</p>
 )
 
 
-def review_page(data: dict[str, Any], collection: Collection) -> str:
-    """The page for the data of a document job; records with problems come first."""
-    ordered = sorted(data["records"], key=lambda row: not row["problems"])
+def review_page(records: Records, collection: Collection) -> Iterator[str]:
+    """The page for a document job, piece by piece; records with problems come first."""
+    return _TEMPLATE.generate(records=records, shown=_shown(records.found, collection))
+
+
+def _shown(found: Spool, collection: Collection) -> Iterator[dict[str, Any]]:
     left = PICTURES
-    shown = []
-    for row in ordered:
-        pages: dict[int, list[str]] = {}
-        for evidence in row["evidence"].values():
-            pages.setdefault(evidence["page"], []).append(evidence["quote"])
-        chosen = (sorted(pages.items()) or [(n, []) for n in row["pages"][:1]])[:left]
-        pictures = _pictures(collection, row["file"], chosen) if row["problems"] else []
-        left -= len(pictures)
-        shown.append({**row, "fields": _fields(row, collection), "pictures": pictures})
-    return _TEMPLATE.render(data=data, shown=shown)
+    for troubled in (True, False):
+        for row in found:
+            if bool(row["problems"]) is not troubled:
+                continue
+            pages: dict[int, list[str]] = {}
+            for evidence in row["evidence"].values():
+                pages.setdefault(evidence["page"], []).append(evidence["quote"])
+            chosen = (sorted(pages.items()) or [(n, []) for n in row["pages"][:1]])[:left]
+            pictures = _pictures(collection, row["file"], chosen) if troubled else []
+            left -= len(pictures)
+            yield {**row, "fields": _fields(row, collection), "pictures": pictures}
 
 
 def _fields(row: dict[str, Any], collection: Collection) -> list[dict[str, Any]]:

@@ -14,8 +14,11 @@ import jsonschema
 from jsonschema.validators import validator_for
 from pydantic import BaseModel, ValidationError
 
+from deskwork.tasks.bearing import Field
 from deskwork.tools.errors import WrongUse
 
+_REFERENCES = 20
+"""References to references that are followed; more is a circle."""
 _HINT = "Give a JSON Schema file, or a pydantic class as `module:Class` or `file.py:Class`."
 
 
@@ -47,6 +50,43 @@ class RecordSchema:
         validator = checker(self.schema, format_checker=checker.FORMAT_CHECKER)
         found = sorted(validator.iter_errors(record), key=lambda error: list(map(str, error.path)))
         return [f"{_pointer(error.absolute_path)}: {error.message}" for error in found]
+
+
+def resolved(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """A field's own schema: a reference followed, an optional's one real form."""
+    for _ in range(_REFERENCES):
+        if "$ref" not in field:
+            break
+        where: Any = schema
+        for part in str(field["$ref"]).lstrip("#").strip("/").split("/"):
+            where = where.get(part, {}) if isinstance(where, dict) else {}
+        field = where if isinstance(where, dict) else {}
+    for name in ("anyOf", "oneOf"):
+        forms = [f for f in field.get(name, ()) if isinstance(f, dict) and f.get("type") != "null"]
+        if forms:
+            return resolved(forms[0], schema)
+    if isinstance(field.get("type"), list):
+        kinds = [kind for kind in field["type"] if kind != "null"]
+        field = {**field, "type": kinds[0] if kinds else "string"}
+    return field
+
+
+def field_at(schema: dict[str, Any], pointer: str) -> Field:
+    """What the schema says of the field at a pointer of the record."""
+    field, name = resolved(schema, schema), ""
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        inner = field.get("properties", {}).get(key)
+        if inner is None:
+            inner = field.get("items") if key.isdigit() else field.get("additionalProperties")
+        else:
+            name = key
+        if not isinstance(inner, dict):
+            return Field(name)
+        field = {"description": inner.get("description", ""), **resolved(inner, schema)}
+    choices = field.get("enum", [field["const"]] if "const" in field else [])
+    described = f"{field.get('title', '')} {field.get('description', '')}".strip()
+    return Field(name, described, tuple(choices))
 
 
 def load_schema(source: str) -> RecordSchema:

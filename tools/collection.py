@@ -4,32 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from deskwork.tools import quotes
+from deskwork.tools.documents import Box, Table
 from deskwork.tools.errors import BadFile, NotFound, ToolError
 from deskwork.tools.indexing import entered
+from deskwork.tools.layout import boxes_of, place_of, tables_of
 from deskwork.tools.library_store import PAGES_PER_DOCUMENT, LibraryStore
 from deskwork.tools.ranking import Ranked, rank
 from deskwork.tools.readers import USUAL, Reading
+from deskwork.tools.rows import Row, best_row, named_row
 from deskwork.tools.snippets import snippet
 from deskwork.tools.sources import Source, SourceFile
 from deskwork.tools.tool import Evidence
 
 __all__ = ["Collection", "Hit", "SourceFile", "StoredPage"]
 
+_CELL = re.compile(r"(?:(?P<sheet>'[^']+'|[^!]+)!)?(?P<cell>\$?[A-Z]{1,3}\$?[1-9]\d{0,6})")
+_WITH_CELLS = ("xlsx", "xlsm", "xlsb", "xls", "ods", "csv", "tsv")
 _WITH_PICTURES = ("pdf", "image", "zip", "eml", "msg")
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A page that a search found. ``score`` falls from hit to hit; it has no unit."""
+    """A page that a search found. ``score`` falls from hit to hit; it has no unit.
+
+    ``row`` is the row of a table on the page that answers the query best, if one does.
+    """
 
     file: str
     page: int
     score: float
     snippet: str
+    row: Row | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Collection:
 
     def only(self, name: str) -> Collection:
         """A collection of this file alone."""
-        return Collection(self._store, [self.file(name)])
+        return Collection(self._store, [self.file(name)], self._reading)
 
     def with_source(self, source: Source, load: Callable[[], bytes]) -> Collection:
         """A collection that has this source as well, under the name that `name_for` gives.
@@ -123,18 +134,54 @@ class Collection:
         return "Files: " + ", ".join(names) + (f" and {more} more." if more else ".")
 
     def search(self, query: str, top: int = 8, file: str | None = None) -> list[Hit]:
-        """The pages that answer the query best, best first; of one file if it is named."""
+        """The pages that answer the query best, best first; of one file if it is named.
+
+        A query that is a cell's name (``B7``, ``Sheet1!B7``) finds that cell in the workbooks.
+        """
         ready = [self.file(file)] if file else [f for f in self.files if f.state == "ready"]
         names: dict[int, str] = {}
         for entry in ready:
             names.setdefault(entry.document, entry.name)
+        if cell := _CELL.fullmatch(query.strip()):
+            return self._cells(ready, cell["sheet"] or "", cell["cell"].replace("$", ""))[:top]
         with self._store.connect() as connection:
             ranked = rank(connection, query, names)[: max(0, top)]
-            return [self._hit(ranked_page, names, query) for ranked_page in ranked]
+            return [self._hit(connection, page, names, query) for page in ranked]
 
-    def _hit(self, page: Ranked, names: dict[int, str], query: str) -> Hit:
+    def _hit(
+        self, connection: sqlite3.Connection, page: Ranked, names: dict[int, str], query: str
+    ) -> Hit:
         document, number = divmod(page.id, PAGES_PER_DOCUMENT)
-        return Hit(names[document], number, round(page.score, 4), snippet(page.text, query))
+        tables, _ = self._layout(connection, page.id)
+        row = best_row(tables, query)
+        shown = snippet(page.text, query)
+        return Hit(names[document], number, round(page.score, 4), shown, row)
+
+    def _cells(self, files: Sequence[SourceFile], sheet: str, cell: str) -> list[Hit]:
+        """The sheets that hold something in a cell, in the order of files and sheets."""
+        hits = []
+        for entry in files:
+            for number in range(1, entry.pages + 1) if entry.kind in _WITH_CELLS else ():
+                title = self.page(entry.name, number).title
+                if sheet and sheet.strip("'").casefold() != title.casefold():
+                    continue
+                if row := named_row(self.tables(entry.name, number), cell):
+                    value = row.cells[0].value
+                    hits.append(Hit(entry.name, number, 1.0, f"{row.label} | {value}", row))
+        return hits
+
+    def _layout(self, connection: sqlite3.Connection, page: int) -> tuple[list[Table], list[Box]]:
+        row = connection.execute(
+            "SELECT tables, boxes FROM layouts WHERE id = ?", (page,)
+        ).fetchone()
+        return (tables_of(row[0]), boxes_of(row[1])) if row else ([], [])
+
+    def tables(self, file: str, number: int) -> list[Table]:
+        """The tables of a page. Raises `NotFound` for a file or page that isn't there."""
+        entry = self.file(file)
+        _check_number(entry, number)
+        with self._store.connect() as connection:
+            return self._layout(connection, entry.document * PAGES_PER_DOCUMENT + number)[0]
 
     def page(self, file: str, number: int) -> StoredPage:
         """One page's stored text. Raises `NotFound` for a file or page that isn't there."""
@@ -168,10 +215,11 @@ class Collection:
             data = entry.load() if entry.load else entry.path.read_bytes()
         except OSError as error:
             raise ToolError(f"{entry.name} can't be opened: {error.strerror or error}.") from None
-        if hashlib.sha256(data).hexdigest() != entry.sha256:
+        if hashlib.sha256(data).hexdigest() != (entry.container or entry.sha256):
             raise ToolError(f"{entry.name} has changed since it was indexed.")
         try:
-            return self._reading.picture(data, entry.name, page, marks)
+            name = entry.path.name if entry.container else entry.name
+            return self._reading.picture(data, name, entry.before + page, marks)
         except BadFile as error:
             raise ToolError(str(error)) from None
 
@@ -191,7 +239,7 @@ class Collection:
             text = self.page(entry.name, page).text
             place = quotes.find(text, quote)
             if place:
-                return _evidence(entry, page, text, place)
+                return self._evidence(entry, page, text, place)
         elsewhere = self._find_anywhere(entry, quote, skip=page)
         if elsewhere is None:
             raise ToolError(*self._not_found(entry, page, quote))
@@ -201,7 +249,28 @@ class Collection:
                 f"The quote is not on page {page} of {entry.name}, but on page {number}.",
                 f"Cite it with page {number}.",
             )
-        return _evidence(entry, number, text, place)
+        return self._evidence(entry, number, text, place)
+
+    def _evidence(self, entry: SourceFile, page: int, text: str, place: quotes.Place) -> Evidence:
+        """The id follows from source, page and folded quote: the same in every job."""
+        key = f"{entry.sha256}\n{page}\n{place.folded}"
+        with self._store.connect() as connection:
+            at = entry.document * PAGES_PER_DOCUMENT + page
+            tables, boxes = self._layout(connection, at)
+            title = connection.execute("SELECT title FROM pages WHERE id = ?", (at,)).fetchone()
+        where = place_of(text, place.start, place.end, title[0] if title else "", tables, boxes)
+        return Evidence(
+            id="E" + hashlib.sha256(key.encode()).hexdigest()[:8],
+            file=entry.name,
+            page=page,
+            quote=text[place.start : place.end],
+            sha256=entry.sha256,
+            start=place.start,
+            box=where.box,
+            cell=where.cell,
+            url=entry.url,
+            retrieved=entry.retrieved,
+        )
 
     def _find_anywhere(
         self, entry: SourceFile, quote: str, skip: int | None
@@ -245,18 +314,3 @@ class Collection:
 def _check_number(entry: SourceFile, number: int) -> None:
     if not 1 <= number <= entry.pages:
         raise NotFound(f"{entry.name} has no page {number}.", f"Its pages are 1 to {entry.pages}.")
-
-
-def _evidence(entry: SourceFile, page: int, text: str, place: quotes.Place) -> Evidence:
-    """The id follows from source, page and folded quote: the same in every job."""
-    key = f"{entry.sha256}\n{page}\n{place.folded}"
-    return Evidence(
-        id="E" + hashlib.sha256(key.encode()).hexdigest()[:8],
-        file=entry.name,
-        page=page,
-        quote=text[place.start : place.end],
-        sha256=entry.sha256,
-        start=place.start,
-        url=entry.url,
-        retrieved=entry.retrieved,
-    )

@@ -23,12 +23,50 @@ class Table:
 
     ``unit`` is what the title or the lines above say of unit and scale ("$ in millions").
     ``formulas`` gives the formula behind a cell's value, by the cell's name (``{"B4": "=B2-B3"}``).
+    In a workbook ``numbers`` are the rows' numbers there, from 1, and ``left`` is the first
+    column's, from 0; elsewhere there are none, and cells have no names.
     """
 
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
     unit: str = ""
     formulas: dict[str, str] = field(default_factory=dict)
+    numbers: tuple[int, ...] = ()
+    left: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        value: dict[str, Any] = {
+            "title": self.title,
+            "unit": self.unit,
+            "rows": [list(row) for row in self.rows],
+            "formulas": self.formulas,
+        }
+        if self.numbers:
+            value |= {"numbers": list(self.numbers), "left": self.left}
+        return value
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Table:
+        """The inverse of `to_json`."""
+        return cls(
+            tuple(tuple(row) for row in value["rows"]),
+            value["title"],
+            value["unit"],
+            value["formulas"],
+            tuple(value.get("numbers", ())),
+            value.get("left", 0),
+        )
+
+    def cell_name(self, row: int, column: int) -> str:
+        """A cell's name in its workbook (``B7``), by its place here; "" outside workbooks."""
+        if not self.numbers:
+            return ""
+        letters, number = "", self.left + column + 1
+        while number:
+            number, rest = divmod(number - 1, 26)
+            letters = chr(65 + rest) + letters
+        return f"{letters}{self.numbers[row]}"
 
 
 @dataclass(frozen=True)
@@ -120,15 +158,7 @@ def _page_json(page: Page, boxes: bool) -> dict[str, Any]:
         "number": page.number,
         "title": page.title,
         "text": page.text,
-        "tables": [
-            {
-                "title": table.title,
-                "unit": table.unit,
-                "rows": [list(row) for row in table.rows],
-                "formulas": table.formulas,
-            }
-            for table in page.tables
-        ],
+        "tables": [table.to_json() for table in page.tables],
         "pictures": [
             {
                 "name": picture.name,
@@ -148,15 +178,7 @@ def _page(value: dict[str, Any]) -> Page:
     return Page(
         number=value["number"],
         text=value["text"],
-        tables=tuple(
-            Table(
-                tuple(tuple(row) for row in table["rows"]),
-                table["title"],
-                table["unit"],
-                table["formulas"],
-            )
-            for table in value["tables"]
-        ),
+        tables=tuple(Table.from_json(table) for table in value["tables"]),
         pictures=tuple(
             PagePicture(
                 picture["name"],

@@ -15,13 +15,14 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from deskwork.tools.documents import Document
+from deskwork.tools.documents import Document, Page
 from deskwork.tools.errors import StorageError
+from deskwork.tools.layout import boxes_of, packed, tables_of
 from deskwork.tools.readers import VERSION
 from deskwork.tools.statements import traits
 
 # Raised when the tables change, or what `statements` judges of a page.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # A page's row id is its document's id times this, plus its number.
 PAGES_PER_DOCUMENT = 1 << 20
 _BUSY_SECONDS = 60.0
@@ -39,6 +40,7 @@ CREATE INDEX statements ON pages (id, income, balance, cash) WHERE income + bala
 CREATE VIRTUAL TABLE page_words USING fts5(
     text, content='pages', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
 );
+CREATE TABLE layouts (id INTEGER PRIMARY KEY, tables BLOB, boxes BLOB);
 CREATE TABLE files (
     path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, sha256 TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -98,7 +100,7 @@ class LibraryStore:
         _use_wal(connection)
         connection.execute("BEGIN IMMEDIATE")
         if _version(connection) != SCHEMA_VERSION:  # another process may have been first
-            for table in ("page_words", "documents", "pages", "files"):
+            for table in ("page_words", "documents", "pages", "layouts", "files"):
                 connection.execute(f"DROP TABLE IF EXISTS {table}")
             for statement in _TABLES.strip().split(";\n"):
                 connection.execute(statement)
@@ -130,10 +132,30 @@ class LibraryStore:
         ).fetchone()
         return (row[0], row[1], row[2]) if row else None
 
+    def pages(self, connection: sqlite3.Connection, first: int, last: int) -> list[Page]:
+        """Stored pages by their row ids, both ends included, with their tables and boxes."""
+        rows = connection.execute(
+            "SELECT pages.id, title, text, warnings, tables, boxes FROM pages"
+            " LEFT JOIN layouts USING (id) WHERE pages.id BETWEEN ? AND ? ORDER BY pages.id",
+            (first, last),
+        )
+        return [
+            Page(
+                number=row[0] % PAGES_PER_DOCUMENT,
+                text=row[2],
+                tables=tuple(tables_of(row[4])),
+                warnings=tuple(json.loads(row[3])),
+                title=row[1],
+                boxes=tuple(boxes_of(row[5])),
+            )
+            for row in rows
+        ]
+
     def add(self, sha256: str, document: Document) -> None:
         """Store a document with all its pages, or leave the one that is there already."""
         # Judged before the transaction: other writers wait for nothing but the inserts.
         judged = [astuple(traits(page.text)) for page in document.pages]
+        layouts = [(page.number, *packed(page)) for page in document.pages]
         with self.writing() as connection:
             if self.document(connection, sha256):
                 return
@@ -160,6 +182,10 @@ class LibraryStore:
                 "INSERT INTO page_words (rowid, text) VALUES (?, ?)",
                 [(row[0], row[2]) for row in rows],
             )
+            connection.executemany(
+                "INSERT INTO layouts VALUES (?, ?, ?)",
+                [(first + number, *blobs) for number, *blobs in layouts if any(blobs)],
+            )
 
 
 def _remove(connection: sqlite3.Connection, sha256: str) -> None:
@@ -173,6 +199,7 @@ def _remove(connection: sqlite3.Connection, sha256: str) -> None:
         span,
     )
     connection.execute("DELETE FROM pages WHERE id > ? AND id < ?", span)
+    connection.execute("DELETE FROM layouts WHERE id > ? AND id < ?", span)
     connection.execute("DELETE FROM documents WHERE id = ?", (row[0],))
 
 

@@ -50,12 +50,20 @@ def search_documents(
 ) -> ToolResult:
     """Find the pages of the documents that answer a question best, best first.
 
-    Each result is a line "[n] FILE · page P · score S", then the lines of the page that match.
+    Each result is a line "[n] FILE · page P · score S", then the lines of the page that match,
+    and after "→" the row of a table that matches best, each figure under its column's heading.
     The snippet is a part of the page: read the page before you quote or conclude from it.
+    A cell of a workbook is found by its name, such as B7 or Sheet1!B7.
     """
     hits = desk.collection.search(query, top, file)
     data = [
-        {"file": hit.file, "page": hit.page, "score": hit.score, "snippet": hit.snippet}
+        {
+            "file": hit.file,
+            "page": hit.page,
+            "score": hit.score,
+            "snippet": hit.snippet,
+            "row": hit.row.as_json() if hit.row else None,
+        }
         for hit in hits
     ]
     if not hits:
@@ -65,6 +73,8 @@ def search_documents(
     for number, hit in enumerate(hits, 1):
         lines.append(f"[{number}] {hit.file} · page {hit.page} · score {hit.score:.3f}")
         lines.append(hit.snippet)
+        if hit.row:
+            lines.append(f"→ {hit.row}")
     return ToolResult("\n".join(lines), data=data)
 
 
@@ -97,7 +107,10 @@ def read_document(
 
 @tool(repeatable=True)
 def look_at_page(file: FileName, page: PageNumber, desk: Desk) -> ToolResult:
-    """Look at a page of a PDF as a picture: for charts, scans, and tables that text can't show."""
+    """Look at a page as a picture: for charts, scans, and tables that text can't show.
+
+    PDF pages and images have pictures, also inside a mail or a ZIP.
+    """
     # A scan as PNG may be larger than servers take; it is then sent as JPEG.
     picture = fit(desk.collection.picture(file, page)).data
     name = desk.collection.file(file).name

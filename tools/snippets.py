@@ -14,7 +14,7 @@ def snippet(text: str, query: str, limit: int = _CHARACTERS) -> str:
 
     Lines are joined by " / ", each with its white space folded: the snippet is one line.
     """
-    terms = _terms(query)
+    terms = terms_of(query)
     lines = [" ".join(line.split()) for line in text.split("\n")]
     lines = [line for line in lines if line]
     if not lines:
@@ -34,7 +34,7 @@ def snippet(text: str, query: str, limit: int = _CHARACTERS) -> str:
     return shown
 
 
-def _terms(query: str) -> list[tuple[frozenset[str], float]]:
+def terms_of(query: str) -> list[tuple[frozenset[str], float]]:
     """Each alternative of the query's groups as a set of stems, with its weight."""
     terms: dict[frozenset[str], float] = {}
     for group in parse(query).groups:

@@ -56,8 +56,9 @@ class Source:
 class SourceFile:
     """One file of a collection. ``state`` is "ready", or "failed" with the ``reason``, a sentence.
 
-    A fetched one has no path: ``load`` gives its bytes, ``url`` and ``retrieved`` say where and
-    when it came from.
+    A file inside an archive has the archive's path; ``container`` is the archive's SHA-256, and
+    ``before`` counts the archive's pages in front of its own. A fetched one has no path: ``load``
+    gives its bytes, ``url`` and ``retrieved`` say where and when it came from.
     """
 
     name: str
@@ -68,6 +69,8 @@ class SourceFile:
     state: str
     reason: str = ""
     document: int = 0
+    container: str = ""
+    before: int = 0
     url: str = ""
     retrieved: str = ""
     load: Callable[[], bytes] | None = field(default=None, repr=False, compare=False)

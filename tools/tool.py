@@ -32,8 +32,9 @@ class Evidence:
     ``id`` follows from the content, so that the same quote has the same id in every job.
     ``sha256`` is the source file's; ``page`` counts from 1 (sheets and slides are pages);
     ``quote`` is the source's own text; ``start`` is its offset in the stored text of the page.
-    ``url`` and ``retrieved`` (ISO 8601, UTC) say where and when a fetched source came from; both
-    are empty for a file that was given.
+    ``box`` is where it stands on a page that has word boxes, in points from the left and bottom
+    edge; ``cell`` is where it stands in a workbook (``Sheet1!B7``). ``url`` and ``retrieved`` (ISO
+    8601, UTC) say where and when a fetched source came from; both are empty for a given file.
     """
 
     id: str
@@ -42,8 +43,16 @@ class Evidence:
     quote: str
     sha256: str
     start: int
+    box: tuple[float, float, float, float] | None = None
+    cell: str = ""
     url: str = ""
     retrieved: str = ""
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Evidence:
+        """What ``asdict`` gave, also before it was known where a quote stands on its page."""
+        box = value.get("box")
+        return cls(**{**value, "box": tuple(box) if box else None})
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,8 @@ class ToolResult:
 
     ``text`` goes to the model. ``images`` are encoded pictures (PNG or JPEG bytes) that the model
     looks at. ``evidence`` is recorded with the job, and so are ``sources``: what was fetched, which
-    becomes a document of the job. ``data`` is the same result as plain JSON
-    values, for ``deskwork tool --json``.
+    becomes a document of the job. ``data`` is the same result as plain JSON values, for
+    ``deskwork tool --json``.
     """
 
     text: str

@@ -27,6 +27,7 @@ from deskwork.tasks.states import NeedsReview, OutOfBudget
 from deskwork.tasks.steps import PLAIN
 from deskwork.tasks.workbench import Workbench
 from tests.jobs import settings_in
+from tests.tools.hostile import zipped
 
 SCHEMA = {
     "title": "Invoice",
@@ -175,6 +176,44 @@ async def test_every_file_has_a_row_and_every_field_its_evidence(tmp_path: Path)
     page = (tmp_path / "out" / "records.html").read_text()
     assert "<mark>Total: 43.55</mark>" in page
     assert "http" not in page.replace("http://www.w3.org", "")
+
+
+async def test_files_of_an_archive_have_rows_and_records_of_their_own(tmp_path: Path) -> None:
+    inner = zipped({"b.md": invoice(2).encode()})
+    archive = zipped(
+        {
+            "2026/a.md": invoice(1).encode(),
+            "2026/inner.zip": inner,
+            "scan.png": scan(),
+            "broken.pdf": b"%PDF-1.4 nothing",
+        }
+    )
+    files: dict[str, str | bytes] = {"batch.zip": archive, "z-loose.md": invoice(2)}
+    data, _ = await extracted(tmp_path, None, files)
+    rows = {row["file"]: row for row in data["files"]}
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "batch.zip": "unpacked",
+        "batch.zip/2026/a.md": "done",
+        "batch.zip/2026/inner.zip/b.md": "done",
+        "batch.zip/scan.png": "needs review",
+        "batch.zip/broken.pdf": "failed",
+        "z-loose.md": "duplicate",
+    }
+    assert rows["batch.zip"]["reason"] == "holds 4 files, each with its own row"
+    assert rows["z-loose.md"]["reason"] == "the same content as batch.zip/2026/inner.zip/b.md"
+    assert rows["batch.zip/2026/a.md"]["pages"] == 1
+    first = next(row for row in data["records"] if row["file"] == "batch.zip/2026/a.md")
+    assert first["evidence"]["/total"]["quote"] == "Total: 33.55"
+    assert "batch.zip" not in {row["file"] for row in data["exceptions"]}
+
+
+async def test_a_scan_in_an_archive_is_shown_to_a_model(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"two.zip": zipped({"a.txt": b"A letter.", "scan.png": scan()})}
+    _, model = await extracted(tmp_path, lambda asked: says({"documents": []}), files)
+    assert model is not None
+    shown = [request for request in model.requests if "two.zip/scan.png" in str(request.messages)]
+    assert shown
+    assert "data:image/png;base64," in str(shown[0].body)
 
 
 async def test_doubt_is_asked_again_at_a_higher_budget(tmp_path: Path) -> None:

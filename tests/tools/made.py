@@ -71,3 +71,40 @@ def xlsx(sheets: dict[str, list[list[object]]]) -> bytes:
     buffer = io.BytesIO()
     book.save(buffer)
     return buffer.getvalue()
+
+
+def lying_pdf(lines: Sequence[str], says: dict[str, str]) -> bytes:
+    """A PDF that shows ``lines`` and whose font says other letters: ``says`` maps shown to said."""
+    import re
+    from pathlib import Path
+
+    import matplotlib
+    from pypdf import PdfReader, PdfWriter
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+    from reportlab.pdfgen.canvas import Canvas
+
+    face = Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
+    pdfmetrics.registerFont(TTFont("Shown", str(face)))
+    made = io.BytesIO()
+    page = Canvas(made, pagesize=(595, 842))
+    page.setFont("Shown", 11)
+    for number, line in enumerate(lines):
+        page.drawString(50, 780 - 16 * number, line)
+    page.save()
+
+    def swapped(match: re.Match[str]) -> str:
+        shown = chr(int(match[2], 16))
+        return f"{match[1]}<{ord(says.get(shown, shown)):04X}>"
+
+    writer = PdfWriter(clone_from=PdfReader(made))
+    for entry in writer.pages[0]["/Resources"]["/Font"].values():  # type: ignore[index]
+        font = entry.get_object()
+        if "/ToUnicode" in font:
+            stream = font["/ToUnicode"].get_object()
+            text = stream.get_data().decode("latin-1")
+            text = re.sub(r"(<[0-9A-F]{2,4}>\s*)<([0-9A-F]{4})>(?=\s*\n)", swapped, text)
+            stream.set_data(text.encode("latin-1"))
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()

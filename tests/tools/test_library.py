@@ -161,3 +161,47 @@ def test_an_older_library_is_built_anew(folder: Path, tmp_path: Path) -> None:
         database.execute("PRAGMA user_version = 0")
     collection = Library(tmp_path / "home").collect([folder])
     assert collection.search("net sales")[0].file == "b.pdf"
+
+
+def test_a_search_names_the_row_and_its_cells(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "Cash flow"
+    for line in ([], ["", "(in millions)", 2025, 2024], ["", "Net income", 90, 80], []):
+        sheet.append(line)
+    sheet.append(["", "Purchases of property, plant and equipment", -64.8, -51])
+    book.save(tmp_path / "flows.xlsx")
+    collection = Library(tmp_path / "home").collect([tmp_path / "flows.xlsx"])
+    (hit,) = collection.search("What was capex in 2025?")
+    assert hit.row is not None
+    assert hit.row.label == "Purchases of property, plant and equipment"
+    assert [(c.column, c.value, c.cell) for c in hit.row.cells] == [
+        ("2025", "-64.8", "C5"),
+        ("2024", "-51", "D5"),
+    ]
+    for name in ("C5", "'Cash flow'!C5", "Cash flow!$C$5"):
+        (found,) = collection.search(name)
+        assert found.row is not None
+        assert (found.row.label, found.row.cells[0].value) == (hit.row.label, "-64.8")
+    assert collection.search("Other!C5") == []
+    assert collection.search("Z99") == []
+    row = "Purchases of property, plant and equipment | -64.8"
+    assert collection.find_quote("flows.xlsx", 1, row).cell == "Cash flow!B5:C5"
+    assert collection.find_quote("flows.xlsx", 1, "-64.8").cell == "Cash flow!C5"
+
+
+def test_evidence_from_a_pdf_has_its_box(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(pdf([["Some words first", "Net sales rose 7.8% in 2025"]]))
+    collection = Library(tmp_path / "home").collect([tmp_path / "a.pdf"])
+    whole = collection.find_quote("a.pdf", 1, "Net sales rose 7.8% in 2025").box
+    part = collection.find_quote("a.pdf", 1, "rose 7.8%").box
+    above = collection.find_quote("a.pdf", 1, "Some words first").box
+    assert whole is not None
+    assert part is not None
+    assert above is not None
+    assert whole[0] < part[0] < part[2] < whole[2]
+    assert (whole[1], whole[3]) == (part[1], part[3])
+    assert above[1] >= whole[3]

@@ -27,26 +27,30 @@ class Sheet:
 
     title: str
     rows: list[tuple[str, ...]]
+    numbers: list[int]  # of the rows in their sheet, from 1
     notes: list[str] = field(default_factory=list)
     formulas: dict[str, str] = field(default_factory=dict)
     below: list[str] = field(default_factory=list)  # lines after the rows, such as comments
+    left: int = 0  # the first cell's column, from 0
 
 
 def document(source: Source, sheets: Iterable[Sheet], warnings: Sequence[str] = ()) -> Document:
     """A page for each sheet. Raises `BadFile` when none holds a value."""
     pages: list[Page] = []
     for sheet in sheets:
-        rows = narrowed(sheet.rows)
+        rows, empty = narrowed(sheet.rows)
         notes = list(sheet.notes)
         if not rows and not sheet.below:
             notes.append("This sheet holds no values.")
         unit = unit_of([sheet.title, *(" ".join(row) for row in rows[:_TITLE_ROWS])])
         lines = [f"Sheet: {sheet.title}", *map(markdown_row, rows), *sheet.below]
+        left = sheet.left + empty
+        table = Table(rows, sheet.title, unit, sheet.formulas, tuple(sheet.numbers), left)
         pages.append(
             Page(
                 number=len(pages) + 1,
                 text="\n".join(lines).rstrip(),
-                tables=(Table(rows, sheet.title, unit, sheet.formulas),) if rows else (),
+                tables=(table,) if rows else (),
                 warnings=tuple(notes),
                 title=sheet.title,
             )
@@ -57,8 +61,10 @@ def document(source: Source, sheets: Iterable[Sheet], warnings: Sequence[str] = 
     return Document(source.name, source.kind, tuple(pages), {"sheets": titles}, tuple(warnings))
 
 
-def filled(values: Iterable[Iterable[Any]], merges: Sequence[Merge]) -> tuple[list[Any], bool]:
-    """Rows that hold something, as tuples of text, and whether there were more than are read.
+def filled(
+    values: Iterable[Iterable[Any]], merges: Sequence[Merge]
+) -> tuple[list[tuple[str, ...]], list[int], bool]:
+    """Rows that hold something, as tuples of text; their numbers, from 1; whether more were there.
 
     A merged cell's value stands in each of its cells, so that every column under a header has its
     name, unless nothing else stands in its rows: a title over the whole table stands once.
@@ -67,6 +73,7 @@ def filled(values: Iterable[Iterable[Any]], merges: Sequence[Merge]) -> tuple[li
     for merge in merges:
         starts.setdefault(merge[0], []).append(merge)
     kept: list[tuple[str, ...]] = []
+    numbers: list[int] = []
     down: list[tuple[Merge, str]] = []  # merges that go on in the rows below
     blank: Any = None  # openpyxl gives one and the same row for each of a million that are missing
     for number, row in enumerate(values):
@@ -88,9 +95,10 @@ def filled(values: Iterable[Iterable[Any]], merges: Sequence[Merge]) -> tuple[li
             blank = row
             continue
         if len(kept) == MAX_ROWS:
-            return kept, True
+            return kept, numbers, True
         kept.append(tuple(cells))
-    return kept, False
+        numbers.append(number + 1)
+    return kept, numbers, False
 
 
 def _spread(cells: list[str], merge: Merge) -> None:
@@ -103,10 +111,10 @@ def _spread(cells: list[str], merge: Merge) -> None:
             cells[column] = cells[column] or text
 
 
-def narrowed(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """Without the columns on the left that are empty in every row."""
+def narrowed(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[tuple[str, ...], ...], int]:
+    """Without the columns on the left that are empty in every row, and how many those are."""
     left = min((next(i for i, cell in enumerate(row) if cell) for row in rows), default=0)
-    return tuple(row[left:] for row in rows)
+    return tuple(row[left:] for row in rows), left
 
 
 def cell_text(value: Any) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 
 from deskwork.tools.documents import Box
 from deskwork.tools.errors import BadFile
+from deskwork.tools.readers.pdf_columns import in_columns, text_of
+from deskwork.tools.readers.pdf_words import Word
 
 _LONGEST = 3_000  # pixels of the picture that is read; more takes longer and reads no better
 _VOTES = 7  # lines that are asked whether they are upside down
@@ -56,14 +58,19 @@ def read(image: Any, name: str) -> Seen:
         for text, score, corners in zip(found.txts, found.scores, found.boxes, strict=True)
         if text.strip() and score >= _SURE
     ]
-    rows = _rows(lines)
-    words = [line for row in rows for line in row]
-    if not words:
+    if not lines:
         return Seen("", (), ("OCR found no text on this page.",))
-    text = "\n".join(" ".join(line.text for line in row) for row in rows)
+    words = [
+        Word(word, number, box)
+        for number, row in enumerate(_rows(lines))
+        for line in row
+        for word, box in zip(line.text.split(), line.word_boxes(), strict=True)
+    ]
+    words = in_columns(words) or words
+    text = text_of(words)
     size = (image.width / scale, image.height / scale)
-    boxes = tuple(_as_given(box, turned, size) for line in words for box in line.word_boxes())
-    sure = sum(line.score for line in words) / len(words)
+    boxes = tuple(_as_given(word.box, turned, size) for word in words)
+    sure = sum(line.score for line in lines) / len(lines)
     told = [f"The text was read from the picture by OCR ({sure:.0%} sure)."]
     if turned:
         told.append(

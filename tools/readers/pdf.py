@@ -19,6 +19,7 @@ from deskwork.tools.readers.images import png
 from deskwork.tools.readers.marking import lines_of, mark
 from deskwork.tools.readers.parts import read_parts
 from deskwork.tools.readers.pdf_columns import in_columns
+from deskwork.tools.readers.pdf_glyphs import Fonts
 from deskwork.tools.readers.pdf_page import read_page, render
 from deskwork.tools.readers.pdf_words import frame_of, words_of
 from deskwork.tools.readers.source import Source, locked
@@ -42,7 +43,8 @@ def read(source: Source) -> Document:
             info["outline"] = outline
         if _is_encrypted(pdf):
             info["encrypted"] = True
-        pages = [read_page(pdf, index, source.name, source.ocr) for index in range(count)]
+        fonts = Fonts()
+        pages = [read_page(pdf, index, source.name, source.ocr, fonts) for index in range(count)]
         has_form = bool(pdf.get_formtype())
     fields = _fields(source) if has_form else []
     if fields:

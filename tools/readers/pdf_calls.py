@@ -7,7 +7,7 @@ costs more than reading its text. These take plain addresses and keep the interp
 from __future__ import annotations
 
 import ctypes
-from ctypes import PYFUNCTYPE, c_float, c_int, c_uint, c_void_p
+from ctypes import PYFUNCTYPE, c_float, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
 from pypdfium2 import raw
@@ -42,7 +42,16 @@ render_mode = _quick(raw.FPDFTextObj_GetTextRenderMode, c_int, c_void_p)
 fill_color = _quick(
     raw.FPDFPageObj_GetFillColor, c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p
 )
+object_font = _quick(raw.FPDFTextObj_GetFont, c_void_p, c_void_p)
+_font_name = _quick(raw.FPDFFont_GetBaseFontName, c_size_t, c_void_p, c_void_p, c_size_t)
 map_error = _quick(raw.FPDFText_HasUnicodeMapError, c_int, c_void_p, c_int)
+
+
+def name_of(font: int) -> str:
+    """A font's name in the file, with the prefix that tells subsets apart."""
+    room = ctypes.create_string_buffer(256)
+    _font_name(font, ctypes.addressof(room), len(room))
+    return room.value.decode("utf-8", "replace")
 
 
 class Floats:

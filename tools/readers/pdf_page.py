@@ -11,6 +11,7 @@ from deskwork.tools.readers import pdf_calls as calls
 from deskwork.tools.readers.doubts import is_doubtful
 from deskwork.tools.readers.images import LONGEST_SIDE
 from deskwork.tools.readers.pdf_columns import in_columns, text_of
+from deskwork.tools.readers.pdf_glyphs import Fonts
 from deskwork.tools.readers.pdf_rows import aligned_tables
 from deskwork.tools.readers.pdf_rules import objects_of, ruled_tables
 from deskwork.tools.readers.pdf_words import Frame, Word, frame_of, words_of
@@ -18,11 +19,12 @@ from deskwork.tools.readers.units import unit_of
 
 _MAX_PICTURES = 50  # named for each page
 _OCR_DOTS = 200  # an inch: what the OCR's models were made for
+_LYING = 0.2  # of a page's words: with more, its text is not to be used
 _MOST_SHOWN = 120  # characters of hidden text in a warning
 _BROKEN = ("This page is broken and can't be read.",)
 
 
-def read_page(pdf: Any, index: int, name: str, with_ocr: bool) -> Page:
+def read_page(pdf: Any, index: int, name: str, with_ocr: bool, fonts: Fonts) -> Page:
     """The page, or one with a warning if it is broken."""
     import pypdfium2
 
@@ -31,19 +33,19 @@ def read_page(pdf: Any, index: int, name: str, with_ocr: bool) -> Page:
     except pypdfium2.PdfiumError:
         return Page(index + 1, "", warnings=_BROKEN)
     try:
-        return _read(page, index + 1, name, with_ocr)
+        return _read(page, index + 1, name, with_ocr, fonts)
     except pypdfium2.PdfiumError:
         return Page(index + 1, "", warnings=_BROKEN)
     finally:
         page.close()
 
 
-def _read(page: Any, number: int, name: str, with_ocr: bool) -> Page:
+def _read(page: Any, number: int, name: str, with_ocr: bool, fonts: Fonts) -> Page:
     frame = frame_of(page)
     text_page = page.get_textpage()
     try:
         raw_text = text_page.get_text_range(errors="replace")
-        words, text, sideways = words_of(text_page, raw_text, frame)
+        words, text, sideways = words_of(text_page, raw_text, frame, fonts)
         ordered = in_columns(words) if sideways <= 0.5 else None
         if ordered:
             words, text = ordered, text_of(ordered)
@@ -63,9 +65,17 @@ def _read(page: Any, number: int, name: str, with_ocr: bool) -> Page:
     warnings = []
     if frame.turned:
         warnings.append(f"The page is turned by {frame.turned} degrees; it is read as it is shown.")
-    doubtful = is_doubtful(text, unmapped)
+    fonts.judge(page)
+    lying = [word for word in words if fonts.lying(word.font, word.text)]
+    doubtful = is_doubtful(text, unmapped) or len(lying) > _LYING * len(words)
     if not text:
         warnings.append("This page has no text layer: look at its picture.")
+    elif lying:
+        shown = " ".join(word.text for word in lying)[:_MOST_SHOWN]
+        warnings.append(
+            f"The text layer says other than the page shows in {len(lying)} words, whose letters "
+            f"don't look like what they are said to be: “{shown}”. Look at its picture."
+        )
     elif doubtful:
         warnings.append(
             "The text layer doesn't say what the page shows (a font without a map to Unicode): "
@@ -100,7 +110,7 @@ def _by_ocr(
         (round(a / scale, 1), round(b / scale, 1), round(c / scale, 1), round(d / scale, 1))
         for a, b, c, d in seen.boxes
     )
-    kept = [warning for warning in warnings if "look at its picture" not in warning]
+    kept = [warning for warning in warnings if "ook at its picture" not in warning]
     return Page(number, seen.text, (), pictures, (*kept, *seen.warnings), boxes=boxes)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from deskwork.tools.documents import Box
 from deskwork.tools.readers import pdf_calls as calls
+from deskwork.tools.readers.pdf_glyphs import Fonts
 
 # pdfium marks a hyphen at a line's end, where the word goes on, with one of these.
 _MARKS = str.maketrans({"\x02": "\u00ad", "\ufffe": "\u00ad", "\x00": None})
@@ -24,6 +25,7 @@ class Word(NamedTuple):
     line: int
     box: Box
     hidden: str = ""  # why it can't be seen: "invisible", "white", "tiny" or "off the page"
+    font: str = ""  # its name in the file
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,13 @@ def frame_of(page: Any) -> Frame:
     return Frame(left, bottom, right - left, top - bottom, page.get_rotation())
 
 
-def words_of(text_page: Any, raw_text: str, frame: Frame) -> tuple[list[Word], str, float]:
-    """The words, the text that they are the words of, and the share of them that runs sideways."""
+def words_of(
+    text_page: Any, raw_text: str, frame: Frame, fonts: Fonts | None = None
+) -> tuple[list[Word], str, float]:
+    """The words, the text that they are the words of, and the share of them that runs sideways.
+
+    ``fonts`` is given the places of glyphs that it still wants to see.
+    """
     text = raw_text.replace("\r\n", " \n").replace("\r", "\n")
     page = calls.address(text_page.raw)
     # Characters that have no Unicode are in pdfium's count but not in its text.
@@ -95,13 +102,26 @@ def words_of(text_page: Any, raw_text: str, frame: Frame) -> tuple[list[Word], s
                 hidden = "off the page"
             elif min(box[3] - box[1], box[2] - box[0]) < _SMALLEST and len(shown) > 1:
                 hidden = "tiny"
-        words.append(Word(shown, line, box, hidden))
+        words.append(Word(shown, line, box, hidden, look.font))
+        if fonts and not hidden and direct and box[2] - box[0] > box[3] - box[1]:
+            _show(page, first, shown, look.font, frame, fonts, room)
         if len(shown) > 1 and looked < _SAMPLE:
             looked += 1
             angle = calls.char_angle(page, first)
             sideways += 1.2 < angle < 1.9 or 4.3 < angle < 5.1
     clean = "\n".join(part.rstrip() for part in text.translate(_MARKS).split("\n")).strip()
     return words, clean, sideways / looked if looked else 0.0
+
+
+def _show(
+    page: int, first: int, word: str, font: str, frame: Frame, fonts: Fonts, room: calls.Floats
+) -> None:
+    """Give the places of a word's glyphs that tell something new of its font."""
+    for at, letter in enumerate(word):
+        if fonts.wants(font, letter):
+            calls.loose_box(page, first + at, room.at[0])
+            left, top, right, bottom = room.values
+            fonts.take(font, letter, frame.box(left, bottom, right, top))
 
 
 class _Look:
@@ -111,13 +131,23 @@ class _Look:
         self._page = page
         self._colour = calls.Numbers(4)
         self._item, self._hidden = 0, ""
+        self._names: dict[int, str] = {}
+        self.font = ""
 
     def hidden(self, index: int) -> str:
         """Why the character with this number can't be seen, empty where it can."""
         item = calls.char_object(self._page, index)
         if item != self._item:
             self._item, self._hidden = item, self._why(item) if item else ""
+            self.font = self._name(item) if item else ""
         return self._hidden
+
+    def _name(self, item: int) -> str:
+        # Addresses are used again once a page is closed, so that only names tell fonts apart.
+        font = calls.object_font(item) or 0
+        if font not in self._names:
+            self._names[font] = calls.name_of(font) if font else ""
+        return self._names[font]
 
     def _why(self, item: int) -> str:
         if calls.render_mode(item) == _INVISIBLE:

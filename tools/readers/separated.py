@@ -18,7 +18,13 @@ def read(source: Source) -> Document:
     # A cell may be longer than csv's default bound of 131,072 characters (notes, JSON).
     csv.field_size_limit(max(len(text), csv.field_size_limit()))
     reader = csv.reader(io.StringIO(text.replace("\x00", ""), newline=""), delimiter=delimiter)
-    rows = [tuple(row) for row in reader if any(cell.strip() for cell in row)]
+    numbered = [
+        (number, tuple(row))
+        for number, row in enumerate(reader, 1)
+        if any(cell.strip() for cell in row)
+    ]
+    rows = [row for _, row in numbered]
+    numbers = [number for number, _ in numbered]
     if not rows:
         raise BadFile(f"{source.name} is empty: it holds no rows.")
     head, *body = rows
@@ -28,7 +34,8 @@ def read(source: Source) -> Document:
     for chunk in paginate(lines) or [""]:
         count = chunk.count("\n") + 1 if chunk else 0
         text_of_page = "\n".join(filter(None, [markdown_row(head), chunk]))
-        table = Table((head, *body[start : start + count]))
+        places = (numbers[0], *numbers[start + 1 : start + 1 + count])
+        table = Table((head, *body[start : start + count]), numbers=places)
         pages.append(Page(len(pages) + 1, text_of_page, tables=(table,)))
         start += count
     return Document(

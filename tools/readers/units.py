@@ -17,7 +17,8 @@ _PHRASE = re.compile(
     rf"(?:{_MONEY}|shares|amounts?|figures|tabular amounts|values|dollars)?\s*"
     rf"\b(?:in|of)\s+(?:{_MONEY}\s+)?{_SCALE}(?:\s+of\s+{_MONEY}\b|\s+{_MONEY})?(?!\w)"
     rf"|(?:{_MONEY})\s?(?:{_SCALE}|'?000s?|m|k|bn|mm)\b"
-    rf"|\b(?:in|en)\s+(?:{_SCALE}\s+)?{_MONEY}(?![\w$])",
+    rf"|\b(?:in|en)\s+(?:{_SCALE}\s+)?{_MONEY}(?![\w$])"
+    rf"|\({_SCALE}(?=[\s,;)])",
     re.I,
 )
 _LONGEST = 300  # characters of a line that may be a title
@@ -28,7 +29,7 @@ def unit_of(lines: Iterable[str]) -> str:
     for line in lines:
         if len(line) > _LONGEST:
             continue
-        found = [" ".join(match.group().split()) for match in _PHRASE.finditer(line)]
+        found = [" ".join(match.group().strip("(").split()) for match in _PHRASE.finditer(line)]
         # "increase of millions" in a sentence is no unit: "of" needs money before it.
         kept = [phrase for phrase in found if not phrase.lower().startswith("of ")]
         if kept:

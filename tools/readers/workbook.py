@@ -62,7 +62,7 @@ def _sheet(sheet: Any, with_formulas: Any, archive: zipfile.ZipFile) -> Sheet:
     unknown: dict[str, str] = {}
     if _FORMULA.search(part):
         formulas = _formulas(with_formulas)
-    rows, cut = filled(_values(sheet, formulas, unknown), _merges(part))
+    rows, numbers, cut = filled(_values(sheet, formulas, unknown), _merges(part))
     notes = []
     if sheet.sheet_state != "visible":
         notes.append(f"The sheet {sheet.title!r} is hidden in the workbook.")
@@ -89,7 +89,7 @@ def _sheet(sheet: Any, with_formulas: Any, archive: zipfile.ZipFile) -> Sheet:
             below += _comments(archive, target)
     if below:
         below.insert(0, "Comments:")
-    return Sheet(sheet.title, rows, list(dict.fromkeys(notes)), formulas, below)
+    return Sheet(sheet.title, rows, numbers, list(dict.fromkeys(notes)), formulas, below)
 
 
 def _values(

@@ -188,7 +188,7 @@ def test_the_web_is_among_a_jobs_tools_only_where_it_is_on() -> None:
 
 def test_evidence_of_before_has_no_address() -> None:
     row = {"id": "E1", "file": "a", "page": 1, "quote": "q", "sha256": "s", "start": 0}
-    assert Evidence(**row).url == ""  # type: ignore[arg-type]
+    assert Evidence.from_json(row).url == ""
 
 
 def test_without_a_main_text_the_page_is_shown_whole() -> None:

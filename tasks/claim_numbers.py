@@ -1,0 +1,165 @@
+"""The numbers of a report's sentence that must lead back to a source, with what it says of them.
+
+Left out are those that state no figure: dates and years, pages, notes, items and forms, ordinals,
+lengths of a period, and numbers that are part of a name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from deskwork.tasks.sentences import Sentence, quotes_in
+from deskwork.tools.numerals import Numeral, numerals
+from deskwork.tools.printed import YEAR, currency_in, is_year, scale_in
+
+_MONTH = (
+    r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?"
+    r"|Aug(?:ust|\.)?|Sept?(?:ember|\.)?|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)"
+)
+_HARMLESS = re.compile(
+    rf"{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}})?|\b\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}"
+    r"\b(?:,?\s+\d{4})?|\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d\d\b"
+    r"|\b(?:pages?|pp?\.|notes?|items?|sections?|parts?|chapters?|tables?|figures?|exhibits?|steps?"
+    r"|questions?|investigations?|appendix|level|tier|phase|no\.|number|version|rule|article|asc"
+    r"|asu|ifrs|ias|topic|form|schedule)\s*#?\s*\d+(?:[.\-–]\d+)*(?:\s*(?:,|and|to|or|[-–])\s*\d+)*"
+    r"|\b(?:10|8|6|20|40|11)-[KQF](?:/A)?\b|\b[SNF]-\d\b|\bDEF\s?14A\b|\b401\(k\)"
+    r"|\b(?:Q|H|FY|CY)\s?\d{1,4}\b|\b[1-4]Q(?:\d\d)?\b|\bFY?'?\d\d\b|\b\d+(?:st|nd|rd|th)\b"
+    r"|\b\d{1,3}[- ](?:week|month|day|year|quarter)s?\b(?! ago)"
+    r"|\b(?:week|month|day|year)s?\s\d{1,2}\b"
+    r"|\b(?:the\s)?(?:19|20)\d0s\b|\b(?:19|20)\d\d\s?[-–/]\s?(?:19|20)?\d\d\b|^\s*\d{1,2}[.)]\s"
+    r"|\[\d+\]|\(\d{1,2}\)(?=\s)|https?://\S+",
+    re.I,
+)
+_CITED = re.compile(r"\[[^\]]*\]|\{F[0-9a-f]{8}[^}]*\}")
+_JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$€£¥]?\s*")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A number of a sentence: ``scale`` is a factor, or None where the sentence tells none.
+
+    ``years`` are those it may be of, as the sentence says; empty where it says nothing.
+    """
+
+    numeral: Numeral
+    scale: Decimal | None
+    currency: str
+    years: tuple[int, ...] = ()
+
+    @property
+    def digits(self) -> int:
+        """Digits behind the point, as printed."""
+        exponent = self.numeral.readings[0].as_tuple().exponent
+        return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def stated_in(sentence: Sentence, decimal: str = "") -> list[Stated]:
+    """The numbers of a sentence that state a figure, outside of its quotes."""
+    text = _blanked(sentence.text)
+    found = [n for n in numerals(text, decimal) if not is_year(n) and not _in_name(text, n)]
+    scope = f"{sentence.caption} {sentence.header} {sentence.heading}"
+    out = []
+    for index, numeral in enumerate(found):
+        scale: Decimal | None = numeral.scale if numeral.scale != 1 else None
+        if scale is None and not numeral.percent:
+            scale = _shared_scale(text, found[index:])
+        if scale is None and not numeral.percent and (sentence.is_row or "(" in scope):
+            scale = scale_in(scope)
+        currency = numeral.currency
+        if not currency and sentence.is_row and not numeral.percent:
+            currency = currency_in(scope)
+        years = _years_of(sentence, text, found, index)
+        out.append(Stated(numeral, scale, currency, years))
+    return out
+
+
+def _blanked(text: str) -> str:
+    """The text with everything harmless replaced by as many blanks, and quotes too."""
+    spans = [match.span() for match in _CITED.finditer(text)]
+    spans += [match.span() for match in _HARMLESS.finditer(text)]
+    spans += quotes_in(text)
+    letters = list(text)
+    for start, end in spans:
+        kept = {m.start() + k for m in YEAR.finditer(text[start:end]) for k in range(len(m[0]))}
+        for at in range(start, end):
+            # A year in a date still tells of when a figure is.
+            if at - start not in kept or (start, end) in quotes_in(text):
+                letters[at] = " "
+    return "".join(letters)
+
+
+def _in_name(text: str, numeral: Numeral) -> bool:
+    """Whether a number is a part of a word, such as 3M, COVID-19 or MI300X."""
+    before, after = text[: numeral.start], text[numeral.end :]
+    if re.search(r"[A-Za-z]-?$", before) and not re.search(r"(?:US|[A-Z]{3})$", before):
+        return True
+    if not re.match(r"[A-Za-z]", after) or numeral.scale != 1 or numeral.percent:
+        return False
+    return not re.match(r"(?:x|bps?|pp|pts?|k|m|bn|b|mm)\b", after)
+
+
+def _shared_scale(text: str, following: Sequence[Numeral]) -> Decimal | None:
+    """The scale behind the last number of a list: $1.2, $1.3 and $1.4 billion."""
+    for number, after in itertools.pairwise(following):
+        between = text[number.end : after.start]
+        if number.percent or not _JOINED.fullmatch(between):
+            return None
+        if after.scale != 1:
+            return after.scale
+    return None
+
+
+def _years_of(
+    sentence: Sentence, text: str, found: Sequence[Numeral], index: int
+) -> tuple[int, ...]:
+    if sentence.is_row:
+        own = _cell(sentence.text, found[index].start)
+        heads = sentence.header.strip().strip("|").split("|")
+        if own < len(heads) and (years := _years(heads[own])):
+            return years
+        return _years(_cells(text)[0]) if _cells(text) else ()
+    mentions = [(match.start(), int(match.group(1))) for match in YEAR.finditer(text)]
+    if not mentions:
+        return ()
+    amounts = list(found)
+    first, last = mentions[0][0], mentions[-1][0]
+    in_order = len(mentions) == len(amounts) and len(mentions) > 1
+    if in_order and (amounts[-1].end <= first or last < amounts[0].start):
+        return (mentions[index][1],)
+    numeral = found[index]
+    end = found[index + 1].start if index + 1 < len(found) else len(text)
+    start = found[index - 1].end if index else 0
+    behind = [year for at, year in mentions if numeral.end <= at < end]
+    ahead = [year for at, year in mentions if start <= at < numeral.start]
+    if behind and not ahead:
+        return (behind[0],)
+    if ahead and not behind:
+        return (ahead[-1],)
+    if ahead and behind:
+        # "In 2018, capex was 5, against 4 in 2017": what follows the number at once is its own.
+        close = re.match(r"\W*(?:\w+\W+){0,6}?(?:in|for|at|of|during|FY|fiscal)\b[^.;]{0,30}?",
+                         text[numeral.end : end], re.I)  # fmt: skip
+        return (behind[0],) if close else tuple(dict.fromkeys([ahead[-1], behind[0]]))
+    return tuple(dict.fromkeys(year for _, year in mentions))
+
+
+def _years(text: str) -> tuple[int, ...]:
+    return tuple(int(year) for year in YEAR.findall(text))
+
+
+def _cell(row: str, at: int) -> int:
+    return row[:at].count("|") - 1
+
+
+def _cells(row: str) -> list[str]:
+    return row.strip().strip("|").split("|")
+
+
+def quoted(text: str) -> Iterator[str]:
+    """The quotes in a sentence, without their marks."""
+    for start, end in quotes_in(text):
+        yield text[start + 1 : end - 1]

@@ -1,0 +1,104 @@
+"""A Markdown text by its sections and sentences, as a check walks it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[E[^\]]*\])*\s+(?=[A-Z0-9\"“‘(*{])")
+_BLOCKS = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s|\s*\|)")
+_RULE = re.compile(r"[|\s:-]+")
+_ABBREVIATION = re.compile(r"\b(?:Inc|Corp|Co|Ltd|Mr|Ms|Dr|No|vs|approx|U\.S|i\.e|e\.g|St)\.$")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with its level (1 to 6; 0 before the first) and its Markdown text."""
+
+    heading: str
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, a list item, or a row of a table.
+
+    ``heading`` is its section's; a row's ``header`` is its table's first row, and ``caption``
+    the text before the table.
+    """
+
+    text: str
+    heading: str = ""
+    header: str = ""
+    caption: str = ""
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is a row of a table."""
+        return self.text.startswith("|")
+
+
+def sections_of(text: str) -> list[Section]:
+    """A Markdown text by its headings."""
+    sections: list[Section] = []
+    heading, level, lines = "", 0, list[str]()
+    for line in text.splitlines():
+        match = re.match(r"(#{1,6})\s+(.*)", line)
+        if match:
+            if heading or any(part.strip() for part in lines):
+                sections.append(Section(heading, level, "\n".join(lines).strip()))
+            heading, level, lines = match.group(2).strip(), len(match.group(1)), []
+        else:
+            lines.append(line)
+    sections.append(Section(heading, level, "\n".join(lines).strip()))
+    return sections
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """The sentences of a Markdown text: list items and table rows count as their own."""
+    sentences: list[Sentence] = []
+    for section in sections_of(text):
+        header = caption = before = ""
+        for block in _BLOCKS.split(section.text):
+            block = " ".join(block.split())
+            if not block or _RULE.fullmatch(block):
+                continue
+            if block.startswith("|"):
+                if not header:
+                    header, caption = block, before
+                sentences.append(Sentence(block, section.heading, header, caption))
+                continue
+            header, before = "", block
+            sentences += [
+                Sentence(part.strip(), section.heading) for part in _split(block) if part.strip()
+            ]
+    return sentences
+
+
+def _split(block: str) -> list[str]:
+    """Sentences with the citations that stand behind their full stop."""
+    parts, start = [], 0
+    quoted = quotes_in(block)
+    for match in _SENTENCE_END.finditer(block):
+        # The full stops of a quote are its own: the sentence around it goes on.
+        if any(begin < match.start() < end for begin, end in quoted):
+            continue
+        if _ABBREVIATION.search(block[: match.start()]) and "[E" not in match.group():
+            continue
+        parts.append(block[start : match.end()])
+        start = match.end()
+    return [*parts, block[start:]]
+
+
+def quotes_in(block: str) -> list[tuple[int, int]]:
+    """Where quotes in “…” stand, the outermost ones; a mark that is never closed is none."""
+    spans, open_at = [], list[int]()
+    for match in re.finditer("[“”]", block):
+        if match.group() == "“":
+            open_at.append(match.start())
+        elif open_at:
+            start = open_at.pop()
+            if not open_at:
+                spans.append((start, match.end()))
+    return spans

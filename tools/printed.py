@@ -1,0 +1,212 @@
+"""Numbers as a source prints them: with the scale, currency and period its table or page tells.
+
+A quote alone doesn't say what a figure is. ``(1,577)`` in a row is millions of dollars because the
+table's title says so, and of 2018 because it stands under that year. All of it is read here from
+the stored page, once, for binding figures and for checking what a report says of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from deskwork.tools.documents import Table
+from deskwork.tools.numerals import CURRENCIES, Numeral, decimal_mark, numerals
+from deskwork.tools.readers.units import unit_of
+from deskwork.tools.rows import headings, row_at
+
+YEAR = re.compile(r"(?<![\d.,])(?:FY\s?)?'?((?:19|20)\d\d)(?![\d,]|\.\d)")
+_SCALES = (
+    ("thousand|000s|tausend|milliers", 3),
+    ("million|mn\\b|mm\\b|mio", 6),
+    ("billion|bn\\b|mrd|milliarde|milliard", 9),
+    ("trillion", 12),
+    ("lakh|lac", 5),
+    ("crore", 7),
+)
+_UNSCALED = re.compile(
+    r"(?i)per (?:common |ordinary |diluted |basic )*share|percent|%|ratio|number of employees|rate"
+    r"|\bEPS\b|employees|headcount|\bdays\b|stores|years"
+)
+_HEAD_LINES = 40
+"""Lines above a number, or at its page's top, in which its unit may be told."""
+_LOOK_UP = 60
+"""Lines above a row in which its columns' years may stand."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number of a quote: ``scale`` is a power of ten as a factor, ``years`` those of its
+    column's heading or, in prose, of its sentence; ``label`` is its row's.
+    """
+
+    numeral: Numeral
+    scale: Decimal
+    currency: str = ""
+    years: tuple[int, ...] = ()
+    column: str = ""
+    label: str = ""
+
+    @property
+    def value(self) -> Decimal:
+        """Signed, in single units (a percentage as it is printed)."""
+        value = self.numeral.readings[0] * self.scale
+        return -value if self.numeral.negative else value
+
+
+def scale_in(text: str) -> Decimal | None:
+    """The factor that a phrase of unit tells ("$ in millions"), or None."""
+    for words, power in _SCALES:
+        if re.search(words, text, re.I):
+            return Decimal(10) ** power
+    return None
+
+
+def currency_in(text: str) -> str:
+    """The currency that a phrase of unit tells, as an ISO 4217 code, or ""."""
+    for sign, code in CURRENCIES.items():
+        if sign in text:
+            return code
+    words = {"dollar": "USD", "euro": "EUR", "pound": "GBP", "yen": "JPY", "rupee": "INR"}
+    words |= {"franc": "CHF", "sterling": "GBP"}
+    for word, code in words.items():
+        if re.search(word, text, re.I):
+            return code
+    found = re.search(r"\b(USD|EUR|GBP|CHF|JPY|INR|CNY|RMB|CAD|AUD|SEK|NOK|DKK)\b", text)
+    return found.group() if found else ""
+
+
+def years_in(text: str) -> tuple[int, ...]:
+    """The years that a text names, in order."""
+    return tuple(dict.fromkeys(int(year) for year in YEAR.findall(text)))
+
+
+def printed_in(quote: str, page: str, start: int, tables: Sequence[Table]) -> list[Printed]:
+    """Every number of a quote, which begins at ``start`` of its page's text, with what the page
+    tells of it. Years alone are left out.
+    """
+    mark = decimal_mark(page)
+    unit = unit_of(page[:start].split("\n")[-_HEAD_LINES:][::-1])
+    unit = unit or unit_of(page.split("\n")[:_HEAD_LINES])
+    found: list[Printed] = []
+    at = start
+    for line in quote.split("\n"):
+        row = _row_of(line, tables)
+        numbers = [n for n in numerals(line, mark) if not is_year(n)]
+        above = _years_above(page, at, sum(not n.percent for n in numbers))
+        if row:
+            found += _in_row(numbers, line, row, unit, above)
+        else:
+            found += _in_prose(numbers, line, quote, unit, above)
+        at += len(line) + 1
+    return found
+
+
+def _years_above(page: str, start: int, count: int) -> list[int]:
+    """The years of the columns over a row, from the nearest line above that names as many."""
+    if count < 1:
+        return []
+    run: list[int] = []  # of short lines one under another: a heading to a line
+    for line in page[:start].split("\n")[-_LOOK_UP:][::-1]:
+        years = [int(year) for year in YEAR.findall(line)]
+        words = re.findall(r"[A-Za-z]{3,}", line)
+        if len(years) == count and len(words) <= 4 * count + 4:
+            return years
+        if len(words) > 3 or re.search(r"\d[\d,.]{3,}.*\d[\d,.]{3,}", line):
+            run = []
+        run = [*years, *run]
+        if len(run) == count > 1:
+            return run
+    return []
+
+
+def is_year(numeral: Numeral) -> bool:
+    """Whether a number can only be a year."""
+    plain = numeral.text.isdigit() and len(numeral.text) == 4 and numeral.text[:2] in ("19", "20")
+    return plain and not (numeral.currency or numeral.percent or numeral.scale != 1)
+
+
+@dataclass(frozen=True)
+class _Place:
+    table: Table
+    number: int
+    start: int  # where the line begins in the row's letters
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _row_of(line: str, tables: Sequence[Table]) -> _Place | None:
+    """The row that a line of a quote is, or is a part of."""
+    wanted = _letters(line)
+    if not wanted or not re.search(r"\d", line):
+        return None
+    best: _Place | None = None
+    for table in tables:
+        for number, row in enumerate(table.rows):
+            start = _letters("".join(row)).find(wanted)
+            if start >= 0 and (best is None or start < best.start):
+                best = _Place(table, number, start)
+        if best and best.start == 0:
+            break
+    return best
+
+
+def _in_row(
+    numbers: Sequence[Numeral], line: str, place: _Place, unit: str, above: Sequence[int]
+) -> Iterator[Printed]:
+    row = place.table.rows[place.number]
+    ends, total = [], 0
+    for cell in row:
+        total += len(_letters(cell))
+        ends.append(total)
+    label = row_at(place.table, place.number).label
+    told = " ".join([place.table.unit, *_headings_of(place.table)])
+    factor = scale_in(told) or scale_in(unit) or Decimal(1)
+    currency = currency_in(told) or currency_in(unit)
+    amounts = [numeral for numeral in numbers if not numeral.percent]
+    for numeral in numbers:
+        at = place.start + len(_letters(line[: numeral.start]))
+        column = next((c for c, end in enumerate(ends) if at < end), len(row) - 1)
+        heading = _heading(place.table, column)
+        years = years_in(heading)
+        if not years and len(above) == len(amounts) and numeral in amounts:
+            years = (above[amounts.index(numeral)],)
+        unscaled = numeral.percent or _UNSCALED.search(f"{label} {heading}")
+        own = numeral.scale if numeral.scale != 1 or unscaled else factor
+        if column == 0 and line.find(label) >= 0 and numeral.start < len(label):
+            own = numeral.scale  # a number of the label itself
+        money = "" if numeral.percent else numeral.currency or currency
+        yield Printed(numeral, own, money, years, heading, label)
+
+
+def _headings_of(table: Table) -> Iterator[str]:
+    for row in table.rows[: headings(table)]:
+        yield from (cell for cell in row if cell)
+
+
+def _heading(table: Table, column: int) -> str:
+    cells = [row[column] for row in table.rows[: headings(table)] if column < len(row)]
+    return " ".join(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
+
+
+def _in_prose(
+    numbers: Sequence[Numeral], line: str, quote: str, unit: str, above: Sequence[int]
+) -> Iterator[Printed]:
+    """Numbers of sentences; a row that no table was found for takes the page's unit and years."""
+    words = re.findall(r"[A-Za-z]{2,}", line)
+    is_row = len(words) < 12 and not re.search(r"[.;]\s*$|\b(?:was|were|is|are|by|to)\b", line)
+    factor = scale_in(unit) if is_row and unit else None
+    label = re.split(r"[\d$€£(]", line)[0].strip() if is_row else ""
+    amounts = [numeral for numeral in numbers if not numeral.percent]
+    for numeral in numbers:
+        unscaled = numeral.percent or numeral.scale != 1 or _UNSCALED.search(line)
+        own = numeral.scale if unscaled or factor is None else factor
+        currency = numeral.currency or (currency_in(unit) if is_row and unit else "")
+        years = years_in(line) or years_in(quote)
+        if is_row and len(above) == len(amounts) and numeral in amounts:
+            years = (above[amounts.index(numeral)],)
+        yield Printed(numeral, own, "" if numeral.percent else currency, years, "", label)

@@ -11,7 +11,7 @@ from prefect.runtime import flow_run as current_run
 from prefect.states import Completed, Failed
 
 from deskwork.flows.loop import Budget, run_conversation
-from deskwork.flows.prompts import ASK
+from deskwork.flows.prompts import ASK, ON_THE_WEB
 from deskwork.flows.running import Ended, Run, partial, run_job
 from deskwork.flows.sorting import budget_of
 from deskwork.tasks.requests import AskRequest
@@ -46,12 +46,15 @@ def prefect_state(ended: Ended) -> State[Any]:
 async def _work(run: Run) -> None:
     request, session = run.start["request"], run.session
     names = request["tools"]
-    tools = find_tools(names) if names else fitting_tools(documents=bool(run.collection.files))
+    web = bool(request.get("web"))
+    documents = bool(run.collection.files)
+    tools = find_tools(names) if names else fitting_tools(documents=documents, web=web)
     session.tools = {tool.name: tool for tool in tools}
 
     def brief() -> Brief:
         images = tuple(read_image(Path(path)) for path in request["images"])
-        return Brief(ASK, request["question"], tuple(tools), tier, images)
+        text = request["question"] + (ON_THE_WEB if web and not names else "")
+        return Brief(ASK, text, tuple(tools), tier, images)
 
     budget = Budget(session.history.limits, [session])
     try:

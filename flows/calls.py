@@ -36,6 +36,7 @@ async def ask(
     *,
     files: Sequence[str | Path] = (),
     images: Sequence[str | Path] = (),
+    web: bool | None = None,
     tools: Sequence[str] = (),
     budget: Asked = "high",
     model: str | None = None,
@@ -46,7 +47,8 @@ async def ask(
     """Let one agent answer a question, from the documents in ``files`` if there are any.
 
     The same call again goes on with an unfinished job, or starts a new run of a finished one.
-    ``tools`` are names of built-in tools or ``module:attribute`` of your own. ``transport``
+    ``web`` lets the model search the web, or not; None is as the settings say. ``tools`` are
+    names of built-in tools or ``module:attribute`` of your own. ``transport``
     stands in for the network (see `deskwork.tasks.local_model`). Raises `DeskworkError` for
     wrong use; how the job itself ended stands in the outcome's ``state``.
     """
@@ -55,6 +57,7 @@ async def ask(
         question=clean(question),
         files=[Path(path).absolute() for path in files],
         images=[Path(path).absolute() for path in images],
+        web=web,
         tools=list(tools),
         budget=budget,
         model=model,
@@ -69,6 +72,7 @@ async def research(
     *,
     files: Sequence[str | Path] = (),
     images: Sequence[str | Path] = (),
+    web: bool | None = None,
     out: str | Path | None = None,
     budget: Asked = "high",
     model: str | None = None,
@@ -85,6 +89,7 @@ async def research(
         question=clean(question),
         files=[Path(path).absolute() for path in files],
         images=[Path(path).absolute() for path in images],
+        web=web,
         out=Path(out).absolute() if out else None,
         budget=budget,
         model=model,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
-from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.plan import Part, Plan
@@ -18,8 +17,8 @@ from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief, Session
 from deskwork.tasks.starts import Start, find_or_create, going_on
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
-from deskwork.tasks.workbench import JobDesk
 from deskwork.tools.selection import fitting_tools
+from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence
 
 AT_ONCE = 6
@@ -32,7 +31,9 @@ LABEL = "investigate"
 class Child:
     """An investigation's result. ``problem`` is why it did not finish, empty when it did.
 
-    ``tried`` lists its searches and reads in words, for a report that found nothing.
+    ``tried`` lists its searches and reads in words, for a report that found nothing;
+    ``unreached`` what it looked for on the web and did not get, and why. ``sources`` is what it
+    fetched.
     """
 
     number: int
@@ -42,6 +43,8 @@ class Child:
     problem: str = ""
     evidence: dict[str, Evidence] = field(default_factory=dict)
     tried: list[str] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
 
 
 async def investigate(run: Run, total: Budget, plan: Plan, tier: Tier) -> list[Child]:
@@ -94,14 +97,15 @@ async def _investigate(
         sessions.append(session)
         if session.history.outcome is None:
             await session.append(going_on(session.history, start))
-        session.desk = JobDesk(run.collection, session.history.evidence, bench.blobs)
-        tools = tuple(fitting_tools(documents=True))
+        session.desk = bench.desk(session, run.collection)
+        web = bool(run.start["request"].get("web"))
+        tools = tuple(fitting_tools(documents=True, web=web))
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]
         question = run.start["request"]["question"]
 
         def brief() -> Brief:
-            text = prompts.investigation_brief(question, part.question, files)
+            text = prompts.investigation_brief(question, part.question, files, web=web)
             return Brief(prompts.INVESTIGATE, text, tools, tier)
 
         own = Budget(limits, [session])
@@ -119,7 +123,8 @@ async def _investigate(
             child.problem = f"Investigation {number} ({part.title}) did not finish: {reason}"
             child.answer = _so_far(session)
         child.evidence = dict(session.history.evidence)
-        child.tried = tried(session)
+        child.sources = list(session.history.sources)
+        child.tried, child.unreached = tried(session), unreached(session)
         if session.history.outcome is None:
             meta = {"state": state, "reason": reason, "answer": child.answer}
             await session.append([Draft("outcome", meta)])
@@ -143,21 +148,49 @@ def _so_far(session: Session) -> str:
     return "\n\n".join(part for part in (said.strip(), "\n".join(quotes)) if part)
 
 
+_IN_WORDS = {
+    "search_documents": ("searched for “{}”", "query"),
+    "search_web": ("searched the web for “{}”", "query"),
+    "fetch_page": ("fetched {}", "url"),
+}
+_ON_THE_WEB = ("search_web", "fetch_page")
+
+
 def tried(session: Session) -> list[str]:
-    """The searches and reads of an investigation in words, from its calls."""
-    conversation = session.history.conversations.get(LABEL)
-    return _calls_in_words(conversation) if conversation else []
+    """The searches and reads of an investigation in words, each failed one with its error."""
+    return [line for _, line, _ in _calls_in_words(session)]
 
 
-def _calls_in_words(conversation: Conversation) -> list[str]:
-    lines = []
-    for name, arguments in conversation.repeats:
-        try:
-            given = json.loads(arguments)
-        except ValueError:
-            given = {}
-        if name == "search_documents" and isinstance(given, dict):
-            lines.append(f"searched for “{given.get('query', '')}”")
-        elif name == "read_document" and isinstance(given, dict):
-            lines.append(f"read {given.get('file', '')}, page {given.get('page', '')}")
-    return lines
+def unreached(session: Session) -> list[str]:
+    """What was looked for on the web and not had, with the reason."""
+    return [
+        line for name, line, failed in _calls_in_words(session) if failed and name in _ON_THE_WEB
+    ]
+
+
+def _calls_in_words(session: Session) -> list[tuple[str, str, bool]]:
+    """Each call once: its tool, what it was in words, and whether it failed when last made."""
+    lines: dict[tuple[str, str], tuple[str, str, bool]] = {}
+    for conversation in session.history.all_conversations():
+        for name, arguments in conversation.repeats:
+            text = _in_words(name, arguments)
+            error = conversation.failures.get((name, arguments), "")
+            if text:
+                line = f"{text}: {error}" if error else text
+                lines[name, arguments] = (name, line, bool(error))
+    return list(lines.values())
+
+
+def _in_words(name: str, arguments: str) -> str:
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        given = {}
+    if not isinstance(given, dict):
+        return ""
+    if name == "read_document":
+        return f"read {given.get('file', '')}, page {given.get('page', '')}"
+    if name in _IN_WORDS:
+        form, key = _IN_WORDS[name]
+        return form.format(given.get(key, ""))
+    return ""

@@ -20,6 +20,7 @@ from deskwork.tools.library import Library
 from deskwork.tools.library import Progress as Indexed
 from deskwork.tools.registry import default_tools
 from deskwork.tools.selection import find_tools
+from deskwork.tools.web.access import Web
 
 _PATH = click.Path(path_type=Path)
 
@@ -110,7 +111,9 @@ def tool(name: str, arguments: str, files: tuple[Path, ...], as_json: bool) -> i
         ) from None
     if not isinstance(given, dict):
         raise WrongUse("The arguments are no JSON object.", """They look like '{"page": 3}'.""")
-    desk = DocumentDesk(collect(files, quiet=as_json))
+    settings = load_settings()
+    web = Web(settings.web, settings.home)
+    desk = DocumentDesk(collect(files, quiet=as_json), online=web)
     try:
         result = asyncio.run(found.run(given, desk))
     except ToolError as error:
@@ -124,6 +127,7 @@ def tool(name: str, arguments: str, files: tuple[Path, ...], as_json: bool) -> i
             "text": result.text,
             "data": result.data,
             "evidence": [asdict(item) for item in result.evidence],
+            "sources": [source.as_json() for source in result.sources],
             "images": len(result.images),
             "is_error": result.is_error,
         }

@@ -54,6 +54,11 @@ _common = _options(
     click.option("--files", type=_PATH, multiple=True, help="Folder or file to answer from."),
     click.option("--image", type=_PATH, multiple=True, help="Picture for the model to look at."),
     click.option(
+        "--web/--no-web",
+        default=None,
+        help="Let the model search the web and fetch pages; default: as [web] in deskwork.toml.",
+    ),
+    click.option(
         "--budget",
         type=click.Choice(["low", "high", "max", "auto"]),
         default="high",
@@ -191,6 +196,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "files": options["files"],
         "images": options["image"],
+        "web": options["web"],
         "budget": options["budget"],
         "model": options["model"],
         "job": options["job"],

@@ -8,6 +8,7 @@ was killed anywhere goes on there.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from deskwork.flows.children import Child, investigate
 from deskwork.flows.loop import Budget, check_limits, run_conversation
 from deskwork.flows.running import Run, run_job
 from deskwork.flows.sorting import budget_of
+from deskwork.tasks.job_desk import with_sources
 from deskwork.tasks.outcomes import descendants, usage_of
 from deskwork.tasks.plan import Plan, read_plan
 from deskwork.tasks.profiles import Tier
@@ -66,6 +68,8 @@ class Research:
         self.files = [file.name for file in run.collection.files if file.state == "ready"]
         self.budget = Budget(self.session.history.limits, [self.session])
         self.children: list[Child] = []
+        self.web = bool(run.start["request"].get("web"))
+        self.collection = run.collection
 
     async def work(self) -> None:
         """Do the job. Raises `NeedsReview` or `OutOfBudget` once the report is published."""
@@ -74,6 +78,7 @@ class Research:
             plan = await self._plan()
             turns = self.schedule.tier("tool_turn", self.tier)
             self.children = await investigate(self.run, self.budget, plan, turns)
+            await asyncio.to_thread(self._collect)
             if any(child.problem for child in self.children):
                 # Investigations that the whole job's limit cut short say nothing of the files.
                 check_limits(self.session.job, self.budget)
@@ -81,8 +86,7 @@ class Research:
             if not evidence:
                 self._publish(self._nothing_found(), "needs review", [], [])
                 raise NeedsReview(
-                    "No evidence was found in the files, so there is no report, only what was "
-                    "tried.",
+                    "No evidence was found, so there is no report, only what was tried.",
                     "Ask in other words, or add files that hold the answer.",
                 )
             tier = self.schedule.tier("draft", self.tier)
@@ -111,7 +115,7 @@ class Research:
 
         def brief() -> Brief:
             images = tuple(read_image(Path(p)) for p in self.run.start["request"]["images"])
-            text = prompts.plan_brief(self.question, self.files)
+            text = prompts.plan_brief(self.question, self.files, web=self.web)
             return Brief(prompts.PLAN, text, (), tier, images)
 
         for number in range(PLAN_TRIES):
@@ -171,7 +175,19 @@ class Research:
         return text, claims
 
     def _find(self, item: Evidence) -> Evidence:
-        return self.run.collection.find_quote(item.file, item.page, item.quote)
+        return self.collection.find_quote(item.file, item.page, item.quote)
+
+    def _collect(self) -> None:
+        """The files and all that the investigations fetched, as one collection."""
+        for child in self.children:
+            fetched = child.sources
+            # Two investigations may have fetched one address at different times.
+            names = {source.name: self.collection.name_for(source) for source in fetched}
+            self.collection = with_sources(self.collection, fetched, self.run.bench.blobs)
+            child.evidence = {
+                name: replace(item, file=names.get(item.file, item.file)) if item.url else item
+                for name, item in child.evidence.items()
+            }
 
     def _evidence(self) -> dict[str, Evidence]:
         return {name: item for child in self.children for name, item in child.evidence.items()}
@@ -216,6 +232,7 @@ class Research:
             for file in self.run.collection.files
             if file.state != "ready"
         ]
+        unread += dict.fromkeys(line for child in self.children for line in child.unreached)
         model = self.run.start["settings"]["model"]
         used = usage_of(bench.journal, [job, *descendants(bench.journal, job)])
         used["by"] = (
@@ -233,7 +250,7 @@ class Research:
             tuple(notes + unread),
             used,
         )
-        paths = publish(report, self.out, self.run.collection)
+        paths = publish(report, self.out, self.collection)
         self.run.answer = (self.out / "report.md").read_text(encoding="utf-8")
         self.run.files = tuple(str(path) for path in paths)
         tell("publish", job, f"report: {self.out}")

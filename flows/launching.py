@@ -21,13 +21,20 @@ from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
 from deskwork.tasks.progress import tell
-from deskwork.tasks.requests import AskRequest, DocumentsRequest, JobRequest, ResearchRequest
+from deskwork.tasks.requests import (
+    AskRequest,
+    DocumentsRequest,
+    JobRequest,
+    ResearchRequest,
+    SourcesRequest,
+)
 from deskwork.tasks.settings import BUILTIN_MODEL, Settings, load_settings
 from deskwork.tasks.starts import find_or_create, first_entry, make_start, read_image
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.pictures import fit_pages
 from deskwork.tools.selection import find_tools
+from deskwork.tools.web.search_engines import open_engine
 
 if TYPE_CHECKING:
     from prefect import Flow, State
@@ -65,6 +72,9 @@ async def launch(
     use, for a job that another process holds, and when no Prefect server can be had.
     """
     settings = load_settings().with_model(request.model)
+    if isinstance(request, SourcesRequest) and request.web is None:
+        # Decided here: a worker that goes on with the job may have other settings.
+        request = request.model_copy(update={"web": settings.web.enabled and not going_on})
     job = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
     faults.point("job-created")
@@ -84,6 +94,8 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         # What is wrong with the call is told before there is a job.
         if isinstance(request, AskRequest):
             find_tools(request.tools)
+        if isinstance(request, SourcesRequest) and request.web and not going_on:
+            open_engine(settings.web)
         for path in request.images:
             fit_pages(read_image(path), str(path))
         if not going_on:

@@ -81,16 +81,30 @@ whole report and nothing else.
 """
 
 
-def plan_brief(question: str, files: list[str]) -> str:
+ON_THE_WEB = """
+
+The web may be used as well: search_web finds addresses, fetch_page makes a page or a file a
+document that can be read and cited. Prefer first-hand sources, such as filings and the publisher's
+own pages, and look at several where they may disagree. Where a search or a fetch fails, say so.
+"""
+
+
+def plan_brief(question: str, files: list[str], *, web: bool = False) -> str:
     """The opening of the plan."""
-    return f"Question: {question}\n\nDocuments:\n{_listed(files)}"
+    more = (
+        "\n\nThe web can be searched as well, and pages fetched from it: plan for what the "
+        "documents don't hold."
+        if web
+        else ""
+    )
+    return f"Question: {question}\n\nDocuments:\n{_listed(files)}{more}"
 
 
-def investigation_brief(question: str, part: str, files: list[str]) -> str:
+def investigation_brief(question: str, part: str, files: list[str], *, web: bool = False) -> str:
     """The opening of one investigation; the job's goal stands first, so that it can't drift."""
     return (
         f"The whole job's question: {question}\n\nYour question: {part}\n\n"
-        f"Documents:\n{_listed(files)}"
+        f"Documents:\n{_listed(files)}{ON_THE_WEB if web else ''}"
     )
 
 

@@ -28,7 +28,7 @@ from deskwork.tasks.session import Session
 from deskwork.tasks.settings import ModelLimits, Settings, limited, load_settings
 from deskwork.tasks.starts import Start, find_or_create, first_entry, going_on, make_start
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
-from deskwork.tasks.workbench import JobDesk, Workbench
+from deskwork.tasks.workbench import Workbench
 from deskwork.tasks.writer import Writer
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.library import Collection
@@ -98,6 +98,7 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
         profile=limited(profile, settings.models.get(recorded["model"])),
         own_profiles=own,
         schedule=read_schedule(recorded.get("schedule", {})),
+        web=replace(settings.web, **recorded.get("web", {})),
     )
 
 
@@ -178,7 +179,7 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
             "Mend them or give others.",
         )
     session = await asyncio.to_thread(Session, writer, bench.blobs, bench.settings, bench.endpoint)
-    session.desk = JobDesk(collection, session.history.evidence, bench.blobs)
+    session.desk = bench.desk(session, collection)
     if more := going_on(session.history, start):
         steps = session.history.spend.steps
         tell(

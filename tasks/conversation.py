@@ -42,12 +42,12 @@ class Conversation:
     its calls that have a result. ``discards`` are the replies since then that were recorded and
     not kept; ``partial`` is the text of replies that were cut by the output limit. ``nudges``
     counts empty and cut replies in a row, ``unheeded`` those that made calls where a hand-over was
-    asked for, ``told`` is what the model was told, and ``repeats``
-    how often it made each call. ``usage`` is that of the last reply whose server told it;
-    ``tokens`` estimates the size of the next request; ``most_output`` is what the server said
-    its window has left for the output. ``overflowed`` is True once a reply filled the window:
-    nothing more is said here. ``futile`` counts the fresh starts in a row before this one that
-    were full again after a single reply.
+    asked for, ``told`` is what the model was told, ``repeats`` how often it made each call, and
+    ``failures`` the error of each call that failed when it was last made. ``usage`` is
+    that of the last reply whose server told it; ``tokens`` estimates the size of the next request;
+    ``most_output`` is what the server said its window has left for the output. ``overflowed`` is
+    True once a reply filled the window: nothing more is said here. ``futile``
+    counts the fresh starts in a row before this one that were full again after a single reply.
     """
 
     def __init__(self, number: int, meta: dict[str, Any], codec: Codec, tools: bytes) -> None:
@@ -72,6 +72,7 @@ class Conversation:
         self.unheeded = 0
         self.told: set[str] = set()
         self.repeats: Counter[tuple[str, str]] = Counter()
+        self.failures: dict[tuple[str, str], str] = {}
         self.ids: Counter[str] = Counter()
         self.usage: dict[str, int] | None = None
         self.tokens = 0.0
@@ -95,6 +96,7 @@ class Conversation:
         elif entry.kind == "tool":
             self._add("tool", wire, entry)
             self.answered.add(entry.meta["place"])
+            self._note_failure(entry.meta)
             self.nudges = 0
             self.pictures += [ImageRef(*image) for image in entry.meta.get("images", ())]
         elif entry.kind == "user":
@@ -109,6 +111,15 @@ class Conversation:
             self.nudges += entry.meta["finish"] == "length"
             if entry.meta["finish"] == "refused":
                 self.refusal = entry.meta.get("refusal") or "no reason given"
+
+    def _note_failure(self, meta: dict[str, Any]) -> None:
+        if self.reply is None or meta["place"] >= len(self.reply.calls):
+            return
+        key = signature(self.reply.calls[meta["place"]])
+        if error := meta.get("error"):
+            self.failures[key] = error
+        else:
+            self.failures.pop(key, None)
 
     def _assistant(self, entry: Entry, wire: bytes, reply: Reply | None) -> None:
         self.reply = reply or self.codec.reread(wire, entry.meta)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deskwork.tasks.blobs import Blobs
-from deskwork.tasks.entries import FIRST_PARENT, BlobSegment, Draft, unpack_body
+from deskwork.tasks.encoding import loads
+from deskwork.tasks.entries import FIRST_PARENT, BlobSegment, Draft, Packed, unpack_body
 from deskwork.tasks.history import History
 from deskwork.tasks.journal import Journal
 from deskwork.tools.errors import StorageError, WrongUse
@@ -100,12 +101,21 @@ def verify(journal: Journal, blobs: Blobs, job: str) -> Verified:
             return Verified(job, count, len(checked), f"entry {count} is missing")
         if packed.digest(parent) != recorded:
             return Verified(job, count, len(checked), f"entry {seq} was altered")
-        for segment in unpack_body(packed.body, packed.layout):
-            if isinstance(segment, BlobSegment) and segment.sha256 not in checked:
+        for sha256 in _named_blobs(packed):
+            if sha256 not in checked:
                 try:
-                    blobs.get(segment.sha256)
+                    blobs.get(sha256)
                 except StorageError as error:
                     return Verified(job, count, len(checked), f"entry {seq}: {error.message}")
-                checked.add(segment.sha256)
+                checked.add(sha256)
         parent, count = recorded, count + 1
     return Verified(job, count, len(checked), "")
+
+
+def _named_blobs(packed: Packed) -> list[str]:
+    """The blobs of an entry's message, and of what was fetched."""
+    segments = unpack_body(packed.body, packed.layout)
+    named = [segment.sha256 for segment in segments if isinstance(segment, BlobSegment)]
+    if packed.kind == "tool":
+        named += [row["sha256"] for row in loads(packed.meta).get("sources", ())]
+    return named

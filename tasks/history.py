@@ -16,6 +16,7 @@ from deskwork.tasks.limits import Limits, Spend
 from deskwork.tasks.profiles import builtin, find_profile
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.replies import Reply
+from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence
 
 _BETWEEN_RUNS = ("start", "resumed", "fork", "moved", "decision")
@@ -25,7 +26,8 @@ _BETWEEN_RUNS = ("start", "resumed", "fork", "moved", "decision")
 class History:
     """The folded entries of one job.
 
-    ``evidence`` maps ids to what was cited. ``decisions`` maps (turn, place) of a call to what a
+    ``evidence`` maps ids to what was cited; ``sources`` is what was fetched, in order.
+    ``decisions`` maps (turn, place) of a call to what a
     person decided about it. ``not_before`` is Unix time before which no request is sent;
     ``failed_attempts`` counts the attempts since the last reply that ended in an outage.
     """
@@ -37,6 +39,7 @@ class History:
         self.conversations: dict[str, Conversation] = {}
         self.spend = Spend()
         self.evidence: dict[str, Evidence] = {}
+        self.sources: list[Source] = []
         self.decisions: dict[tuple[int, int], dict[str, Any]] = {}
         self.notes: dict[str, dict[str, Any]] = {}
         self.outcome: dict[str, Any] | None = None
@@ -67,8 +70,13 @@ class History:
             if entry.kind == "tool":
                 for row in entry.meta.get("evidence", ()):
                     self.evidence[row["id"]] = Evidence.from_json(row)
+                self.sources += [Source.from_json(row) for row in entry.meta.get("sources", ())]
             conversation = self._numbers[entry.conversation]
             conversation.apply(entry, body_bytes(entry.body, self._blobs), reply)
+
+    def all_conversations(self) -> list[Conversation]:
+        """Every conversation in order, those too that another one continues."""
+        return list(self._numbers.values())
 
     def next_number(self) -> int:
         """The number of the next conversation; they count from 1."""

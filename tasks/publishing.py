@@ -83,6 +83,7 @@ def markdown_of(report: Report, numbers: dict[str, int]) -> str:
     if numbers:
         rows = [
             f'{numbers[item.id]}. {item.file}, page {item.page}: "{_one_line(item.quote)}"'
+            + (f" (<{item.url}>, retrieved {item.retrieved})" if item.url else "")
             for item in _cited(report, numbers)
         ]
         parts.append("## Sources\n\n" + "\n".join(rows))
@@ -110,6 +111,8 @@ def page_of(report: Report, numbers: dict[str, int], collection: Collection) -> 
             "number": numbers[item.id],
             "file": item.file,
             "page": item.page,
+            "url": item.url,
+            "retrieved": item.retrieved,
             "sha256": item.sha256,
             "quote": item.quote,
             "passage": Markup(_passage(item, collection)),

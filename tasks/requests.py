@@ -47,7 +47,17 @@ class JobRequest(BaseModel):
     )
 
 
-class AskRequest(JobRequest):
+class SourcesRequest(JobRequest):
+    """What a job takes that may look for sources of its own."""
+
+    web: bool | None = Field(
+        default=None,
+        description="Whether the model may search the web and fetch pages; "
+        "left empty, as the settings say.",
+    )
+
+
+class AskRequest(SourcesRequest):
     """One agent job, from brief to answer."""
 
     tools: list[str] = Field(
@@ -56,7 +66,7 @@ class AskRequest(JobRequest):
     )
 
 
-class ResearchRequest(JobRequest):
+class ResearchRequest(SourcesRequest):
     """A research job: plan, investigations side by side, draft, check, report."""
 
     out: Path | None = Field(

@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
 from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
+from deskwork.tasks.web_settings import read_web
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.readers import USUAL, Limits, Reading
+from deskwork.tools.web.options import BY_DEFAULT, WebOptions
 
 BUILTIN_MODEL = "built-in"
 """The name of the extractive answerer that serves where no endpoint is set."""
@@ -36,10 +38,11 @@ _KEYS = {
     "blobs_url": "DESKWORK_BLOBS_URL",
     "idle_seconds": "DESKWORK_IDLE_SECONDS",
 }
+_WEB_KEYS = {"brave_key": "DESKWORK_BRAVE_KEY", "tavily_key": "DESKWORK_TAVILY_KEY"}
 _FILE = "deskwork.toml"
 
 
-_TABLES = ("prices", "budgets", "profiles", "models", "endpoints", "reading")
+_TABLES = ("prices", "budgets", "profiles", "models", "endpoints", "reading", "web")
 _PASSWORDS = "passwords"
 
 
@@ -87,6 +90,7 @@ class Settings:
     models: Mapping[str, ModelLimits] = field(default_factory=dict)
     allowances: Mapping[str, Allowance] = field(default_factory=dict)
     reading: Reading = USUAL
+    web: WebOptions = BY_DEFAULT
 
     @property
     def is_builtin(self) -> bool:
@@ -179,6 +183,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         models=models,
         allowances=read_allowances(table.get("endpoints", {})),
         reading=_reading(table.get("reading", {}), table.get(_PASSWORDS, [])),
+        web=read_web(table.get("web", {}), _WEB_KEYS),
     )
 
 

@@ -17,7 +17,7 @@ from deskwork.tasks.entries import Draft
 from deskwork.tasks.history import History
 from deskwork.tasks.journal import FINISHED, Job, Journal
 from deskwork.tasks.limits import Limits
-from deskwork.tasks.requests import JobRequest
+from deskwork.tasks.requests import JobRequest, SourcesRequest
 from deskwork.tools.errors import BadFile, NotFound, WrongUse
 from deskwork.tools.library import fingerprint
 
@@ -59,6 +59,11 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
     plain = request.model_dump(mode="json", exclude={"limits", "job", "model", "budget"})
     plain["files"] = [str(path.absolute()) for path in request.files]
     plain["images"] = [str(path.absolute()) for path in request.images]
+    if isinstance(request, SourcesRequest):
+        web = on_the_web(request, settings)
+        # Only where it is on: a job without it is the same job as before there was any.
+        plain = {name: value for name, value in plain.items() if name != "web"}
+        plain |= {"web": True} if web else {}
     where = {"files", "images", "out"}
     inputs = {name: value for name, value in plain.items() if name not in where}
     hashed = dumps([flow, inputs, images, [list(pair) for pair in files]])
@@ -71,6 +76,13 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
         settings={**settings, "budget": request.budget},
         limits=request.limits,
     )
+
+
+def on_the_web(request: JobRequest, settings: dict[str, Any]) -> bool:
+    """Whether a job may use the web: as its request says, else as the settings do."""
+    if not isinstance(request, SourcesRequest):
+        return False
+    return bool(settings.get("web", {}).get("enabled")) if request.web is None else request.web
 
 
 def read_image(path: Path) -> bytes:

@@ -20,11 +20,14 @@ from deskwork.tasks.protocol import ImageRef
 from deskwork.tasks.replies import ToolCall, inner_object
 from deskwork.tasks.session import Session
 from deskwork.tasks.states import WaitingForPerson
-from deskwork.tools.errors import BadFile, DeskworkError, Stop, ToolError
+from deskwork.tools.errors import BadFile, DeskworkError, Stop, ToolError, WebError
 from deskwork.tools.tool import Tool, ToolResult, WrongArguments
 
 HEAD_CHARACTERS = 40_000
 """A tool result over this size is stored as a blob; the model sees its head."""
+
+ERROR_CHARACTERS = 500
+"""So much of an error is kept with the entry, for a report that lists what was tried."""
 
 _TRY = "Check the arguments, or try another way."
 
@@ -50,10 +53,14 @@ async def run_call(
     }
     if outcome != "ok":
         meta["outcome"] = outcome
+    if result.is_error:
+        meta["error"] = clean(result.text[:ERROR_CHARACTERS])
     if result.evidence:
         meta["evidence"] = [asdict(item) for item in result.evidence]
+    if result.sources:
+        meta["sources"] = [source.as_json() for source in result.sources]
     # Fitting a picture or storing a long text takes long enough to let others run meanwhile.
-    small = not result.images and len(result.text) <= HEAD_CHARACTERS
+    small = not (result.images or result.sources) and len(result.text) <= HEAD_CHARACTERS
     make = (session, conversation, call, result, meta)
     draft = _draft(*make) if small else await asyncio.to_thread(_draft, *make)
     faults.point("before-result")
@@ -92,6 +99,8 @@ async def _result(
     except TimeoutError as error:
         text = f"{call.name} ran out of time: {error or 'no further word'}"
         return ToolResult(text=text, is_error=True), "timeout"
+    except WebError as error:
+        return ToolResult(text=str(error), is_error=True), error.kind
     except ToolError as error:
         return ToolResult(text=str(error), is_error=True), "error"
     except Stop:
@@ -119,6 +128,9 @@ def _draft(
     result: ToolResult,
     meta: dict[str, Any],
 ) -> Draft:
+    for source in result.sources:
+        # Before the entry that names it: a source on record has its bytes.
+        session.blobs.put(source.data)
     images, notes = _fitted(session, call.name, result.images)
     text = clean("\n\n".join([result.text, *notes]))
     if result.is_error and not text.startswith("Error:"):

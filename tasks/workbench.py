@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -11,16 +11,19 @@ from typing import Any
 import httpx
 
 from deskwork.tasks import faults
-from deskwork.tasks.blobs import Blobs, open_blobs
+from deskwork.tasks.blobs import open_blobs
 from deskwork.tasks.endpoint import Endpoint
+from deskwork.tasks.job_desk import JobDesk
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.progress import tell
 from deskwork.tasks.protocol import open_codec
+from deskwork.tasks.session import Session
 from deskwork.tasks.settings import Settings
-from deskwork.tools.errors import NotFound
 from deskwork.tools.library import Collection, Library
 from deskwork.tools.library import Progress as Indexed
-from deskwork.tools.tool import Evidence
+from deskwork.tools.web.access import Web
+
+__all__ = ["JobDesk", "Workbench"]
 
 BUILTIN_URL = "http://built-in/v1"
 """The address under which the model in this process is asked; nothing is looked up."""
@@ -60,6 +63,16 @@ class Workbench:
             allowance=settings.allowance,
         )
 
+    @cached_property
+    def web(self) -> Web:
+        """The web, under this home's options. Which tools reach it is each job's own matter."""
+        return Web(self.settings.web, self.settings.home)
+
+    def desk(self, session: Session, collection: Collection) -> JobDesk:
+        """What a job's tools may reach: these documents, and what the job fetched besides."""
+        history = session.history
+        return JobDesk(collection, history.evidence, self.blobs, history.sources, self.web)
+
     @property
     def is_local(self) -> bool:
         """True when the model lives in this process, with nothing to be asked about."""
@@ -92,31 +105,6 @@ class Workbench:
             "profile": profile.name,
             **own,
             "schedule": self.settings.schedule.as_json(),
+            "web": self.settings.web.recorded(),
             "deskwork": version("deskwork"),
         }
-
-
-class JobDesk:
-    """What a job's tools may reach."""
-
-    def __init__(
-        self, collection: Collection, evidence: Mapping[str, Evidence], blobs: Blobs
-    ) -> None:
-        self._collection = collection
-        self._evidence = evidence
-        self._blobs = blobs
-
-    @property
-    def collection(self) -> Collection:
-        """The documents of the job."""
-        return self._collection
-
-    def evidence(self, evidence_id: str) -> Evidence | None:
-        """The recorded evidence with this id, or None."""
-        return self._evidence.get(evidence_id)
-
-    def stored(self, name: str) -> bytes:
-        """A stored result by its hash. Raises `NotFound`."""
-        if len(name) != 64 or not set(name) <= set("0123456789abcdef"):
-            raise NotFound(f"There is no stored result {name!r}.")
-        return self._blobs.get(name)

@@ -6,54 +6,27 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from deskwork.tools import quotes
 from deskwork.tools.documents import Box, Table
 from deskwork.tools.errors import BadFile, NotFound, ToolError
+from deskwork.tools.indexing import entered
 from deskwork.tools.layout import boxes_of, place_of, tables_of
 from deskwork.tools.library_store import PAGES_PER_DOCUMENT, LibraryStore
 from deskwork.tools.ranking import Ranked, rank
 from deskwork.tools.readers import USUAL, Reading
 from deskwork.tools.rows import Row, best_row, named_row
 from deskwork.tools.snippets import snippet
+from deskwork.tools.sources import Source, SourceFile
 from deskwork.tools.tool import Evidence
+
+__all__ = ["Collection", "Hit", "SourceFile", "StoredPage"]
 
 _CELL = re.compile(r"(?:(?P<sheet>'[^']+'|[^!]+)!)?(?P<cell>\$?[A-Z]{1,3}\$?[1-9]\d{0,6})")
 _WITH_CELLS = ("xlsx", "xlsm", "xlsb", "xls", "ods", "csv", "tsv")
 _WITH_PICTURES = ("pdf", "image", "zip", "eml", "msg")
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """One input file. ``state`` is "ready", or "failed" with the ``reason`` as a sentence.
-
-    A file inside an archive has the archive's path; ``container`` is the archive's SHA-256, and
-    ``before`` counts the archive's pages in front of its own.
-    """
-
-    name: str
-    path: Path
-    sha256: str
-    kind: str
-    pages: int
-    state: str
-    reason: str = ""
-    document: int = 0
-    container: str = ""
-    before: int = 0
-
-    @classmethod
-    def ready(cls, name: str, path: Path, sha256: str, stored: tuple[int, str, int]) -> SourceFile:
-        """An entry for a stored document (its id, kind and number of pages)."""
-        return cls(name, path, sha256, stored[1], stored[2], "ready", document=stored[0])
-
-    @classmethod
-    def failed(cls, name: str, path: Path, sha256: str, reason: str) -> SourceFile:
-        """An entry for a file that can't be read."""
-        return cls(name, path, sha256, "", 0, "failed", reason)
 
 
 @dataclass(frozen=True)
@@ -84,7 +57,10 @@ class StoredPage:
 
 
 class Collection:
-    """The files of a job, in the order given. Nothing here changes after it was collected."""
+    """The files of a job, in the order given, and behind them what was fetched.
+
+    Nothing here ever changes: `with_source` gives a collection that has one source more.
+    """
 
     def __init__(
         self, store: LibraryStore, files: Sequence[SourceFile], reading: Reading = USUAL
@@ -101,6 +77,25 @@ class Collection:
     def only(self, name: str) -> Collection:
         """A collection of this file alone."""
         return Collection(self._store, [self.file(name)], self._reading)
+
+    def with_source(self, source: Source, load: Callable[[], bytes]) -> Collection:
+        """A collection that has this source as well, under the name that `name_for` gives.
+
+        ``load`` gives its bytes: it is called where the library doesn't know them, and for
+        pictures. What can't be read is an entry that failed, as with a file.
+        """
+        name = self.name_for(source)
+        if name in self._by_name:
+            return self
+        entry = entered(self._store, self._reading, source.called(name), load)
+        return Collection(self._store, [*self.files, entry], self._reading)
+
+    def name_for(self, source: Source) -> str:
+        """The source's own name, or that and its hash where another content bears it already."""
+        taken = self._by_name.get(source.name)
+        if taken is None or taken.sha256 == source.sha256:
+            return source.name
+        return f"{source.name}#{source.sha256[:8]}"
 
     def characters(self) -> int:
         """The length of the stored text of all files together."""
@@ -217,7 +212,7 @@ class Collection:
                 "Use read_document for its text.",
             )
         try:
-            data = entry.path.read_bytes()
+            data = entry.load() if entry.load else entry.path.read_bytes()
         except OSError as error:
             raise ToolError(f"{entry.name} can't be opened: {error.strerror or error}.") from None
         if hashlib.sha256(data).hexdigest() != (entry.container or entry.sha256):
@@ -273,6 +268,8 @@ class Collection:
             start=place.start,
             box=where.box,
             cell=where.cell,
+            url=entry.url,
+            retrieved=entry.retrieved,
         )
 
     def _find_anywhere(

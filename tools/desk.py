@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deskwork.tools.errors import NotFound
+from deskwork.tools.errors import NotFound, ToolError
 from deskwork.tools.library import Collection
 from deskwork.tools.tool import Evidence
+from deskwork.tools.web.access import Web
 
 
 @dataclass(frozen=True)
 class DocumentDesk:
-    """A `Desk` over a collection and a mapping of evidence by id."""
+    """A `Desk` over a collection and a mapping of evidence by id, with the web or without."""
 
     collection: Collection
     recorded: Mapping[str, Evidence] = field(default_factory=dict)
+    online: Web | None = None
+
+    @property
+    def web(self) -> Web:
+        """The web. Raises `ToolError` where there is none."""
+        if self.online is None:
+            raise ToolError("The web can't be reached from here.", "Use the documents.")
+        return self.online
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""

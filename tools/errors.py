@@ -4,7 +4,8 @@
     ├── WrongUse          mend the command, the settings or the input, then run again   (exit 2)
     │   └── BadFile       a file that can't be read: locked, broken, empty, of no known kind
     ├── ToolError         told to the model, which may try another way; never ends a job
-    │   └── NotFound      nothing there under that name, page or id
+    │   ├── NotFound      nothing there under that name, page or id
+    │   └── WebError      a search or a fetch failed; ``kind`` names how, for a report to list
     ├── Transient         the same call may work later; the retry policy decides when
     └── Stop              ends the job in a named state; a rerun goes on from there     (exit 6)
         ├── StorageError  the journal or a blob can't be written or read: disk, rights, schema
@@ -51,6 +52,45 @@ class NotFound(ToolError):
     """There is nothing under that name, page number or id."""
 
     exit_code = 2
+
+
+class WebError(ToolError):
+    """A search or a fetch on the web failed. ``kind`` is one of `WEB_FAILURES`.
+
+    ``retry_after`` is the wait the other side asked for, in seconds.
+    """
+
+    def __init__(
+        self, kind: str, message: str, hint: str = "", *, retry_after: float | None = None
+    ) -> None:
+        super().__init__(f"{kind[0].upper()}{kind[1:]}: {message}", hint)
+        self.kind = kind
+        self.retry_after = retry_after
+
+
+WEB_FAILURES = (
+    "bad address",
+    "refused address",
+    "robots.txt",
+    "unreachable",
+    "timed out",
+    "too large",
+    "too many redirects",
+    "half a download",
+    "throttled",
+    "forbidden",
+    "login needed",
+    "not found",
+    "gone",
+    "block page",
+    "consent wall",
+    "needs JavaScript",
+    "server error",
+    "unreadable",
+    "nothing found",
+    "search failed",
+)
+"""How a search or a fetch can fail. A call's outcome in the journal is one of these."""
 
 
 class Transient(DeskworkError):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from deskwork.tools.collection import Collection, SourceFile
 from deskwork.tools.errors import BadFile, WrongUse
+from deskwork.tools.indexing import stored_document
 from deskwork.tools.library_store import LibraryStore
 from deskwork.tools.readers import USUAL, Reading
 
@@ -84,19 +85,11 @@ class Library:
         sha256 = hashlib.sha256(data).hexdigest()
         if sha256 != known:
             self.store.remember_hash(*key, sha256)
-        with self.store.connect() as connection:
-            stored = self.store.document(connection, sha256)
-        if stored is None:
-            try:
-                document = self.reading.read(data, name)
-            except BadFile as error:
-                return SourceFile.failed(name, path, sha256, str(error)), True
-            self.store.add(sha256, document)
-            with self.store.connect() as connection:
-                stored = self.store.document(connection, sha256)
-            assert stored is not None  # it was committed above, and nothing removes documents
-            return SourceFile.ready(name, path, sha256, stored), True
-        return SourceFile.ready(name, path, sha256, stored), False
+        try:
+            stored, new = stored_document(self.store, self.reading, sha256, name, lambda: data)
+        except BadFile as error:
+            return SourceFile.failed(name, path, sha256, str(error)), True
+        return SourceFile.ready(name, path, sha256, stored), new
 
 
 def printable(name: str) -> str:

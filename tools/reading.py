@@ -23,7 +23,8 @@ def list_documents(desk: Desk) -> ToolResult:
     for file in files:
         if file.state == "ready":
             pages = f"{file.pages} page{'s' if file.pages != 1 else ''}"
-            lines.append(f"- {file.name} · {file.kind} · {pages}")
+            fetched = f" · fetched from {file.url} ({file.retrieved})" if file.url else ""
+            lines.append(f"- {file.name} · {file.kind} · {pages}{fetched}")
         else:
             lines.append(f"- {file.name} · failed · {file.reason}")
     data = [
@@ -145,5 +146,7 @@ def cite(
         "quote": evidence.quote,
         "sha256": evidence.sha256,
         "start": evidence.start,
+        "url": evidence.url,
+        "retrieved": evidence.retrieved,
     }
     return ToolResult(text, evidence=(evidence,), data=data)

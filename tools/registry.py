@@ -14,8 +14,12 @@ from deskwork.tools.reading import (
     search_documents,
 )
 from deskwork.tools.tool import Tool
+from deskwork.tools.web.tools import fetch_page, search_web
 
-_TOOLS = (list_documents, search_documents, read_document, look_at_page, cite, calculate)
+_TOOLS = (
+    *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
+    *(search_web, fetch_page),
+)
 
 
 class Registry(Mapping[str, Tool]):

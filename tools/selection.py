@@ -13,12 +13,18 @@ from deskwork.tools.results import read_result
 from deskwork.tools.tool import Tool
 
 _WITHOUT_DOCUMENTS = ("calculate",)
+_ON_THE_WEB = ("search_web", "fetch_page")
 
 
-def fitting_tools(*, documents: bool) -> list[Tool]:
-    """The tools of a job nobody chose any for; those over documents only where it has some."""
+def fitting_tools(*, documents: bool, web: bool = False) -> list[Tool]:
+    """The tools of a job nobody chose any for.
+
+    Those over documents only where it has some, or may fetch some; those over the web only where
+    a person said so.
+    """
     registry = default_tools()
-    chosen = registry if documents else registry.select(_WITHOUT_DOCUMENTS)
+    names = registry if documents or web else _WITHOUT_DOCUMENTS
+    chosen = registry.select(name for name in names if web or name not in _ON_THE_WEB)
     return [*chosen.values(), read_result]
 
 

@@ -17,10 +17,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from deskwork.tools.errors import ToolError
+from deskwork.tools.sources import Source
 
 if TYPE_CHECKING:
-    # For the type alone: the collection makes `Evidence`, which is defined here.
+    # For the types alone: the collection makes `Evidence`, which is defined here.
     from deskwork.tools.collection import Collection
+    from deskwork.tools.web.access import Web
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Evidence:
     ``sha256`` is the source file's; ``page`` counts from 1 (sheets and slides are pages);
     ``quote`` is the source's own text; ``start`` is its offset in the stored text of the page.
     ``box`` is where it stands on a page that has word boxes, in points from the left and bottom
-    edge; ``cell`` is where it stands in a workbook (``Sheet1!B7``).
+    edge; ``cell`` is where it stands in a workbook (``Sheet1!B7``). ``url`` and ``retrieved`` (ISO
+    8601, UTC) say where and when a fetched source came from; both are empty for a given file.
     """
 
     id: str
@@ -42,6 +45,8 @@ class Evidence:
     start: int
     box: tuple[float, float, float, float] | None = None
     cell: str = ""
+    url: str = ""
+    retrieved: str = ""
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Evidence:
@@ -55,13 +60,15 @@ class ToolResult:
     """What a tool gives back.
 
     ``text`` goes to the model. ``images`` are encoded pictures (PNG or JPEG bytes) that the model
-    looks at. ``evidence`` is recorded with the job. ``data`` is the same result as plain JSON
-    values, for ``deskwork tool --json``.
+    looks at. ``evidence`` is recorded with the job, and so are ``sources``: what was fetched, which
+    becomes a document of the job. ``data`` is the same result as plain JSON values, for
+    ``deskwork tool --json``.
     """
 
     text: str
     images: tuple[bytes, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    sources: tuple[Source, ...] = ()
     data: Any = None
     is_error: bool = False
 
@@ -75,6 +82,10 @@ class Desk(Protocol):
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
+
+    @property
+    def web(self) -> Web:
+        """Search and fetch on the web. Raises `ToolError` where there is none."""
 
     def stored(self, name: str) -> bytes:
         """A result that was too long for the history, by its name. Raises `NotFound`."""

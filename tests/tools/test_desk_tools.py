@@ -83,6 +83,8 @@ def test_every_tool_is_described_and_repeatable() -> None:
         "look_at_page",
         "cite",
         "calculate",
+        "search_web",
+        "fetch_page",
     ]
     for tool in tools.values():
         assert tool.repeatable

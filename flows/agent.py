@@ -14,6 +14,7 @@ from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK, ON_THE_WEB
 from deskwork.flows.running import Ended, Run, partial, run_job
 from deskwork.flows.sorting import budget_of
+from deskwork.tasks.printing import print_figures
 from deskwork.tasks.requests import AskRequest
 from deskwork.tasks.session import Brief
 from deskwork.tasks.starts import read_image
@@ -59,7 +60,8 @@ async def _work(run: Run) -> None:
     budget = Budget(session.history.limits, [session])
     try:
         tier = session.settings.schedule.tier("tool_turn", await budget_of(run, budget))
-        run.answer = await run_conversation(session, LABEL, brief, [budget], steps=run.steps)
+        said = await run_conversation(session, LABEL, brief, [budget], steps=run.steps)
+        run.answer = print_figures(said, session.history.figures)
         unread = [file for file in run.collection.files if file.state != "ready"]
         if unread:
             listed = "\n".join(f"- {file.name}: {file.reason}" for file in unread)
@@ -67,5 +69,6 @@ async def _work(run: Run) -> None:
     except (OutOfBudget, NeedsReview) as error:
         conversation = session.history.conversations.get(LABEL)
         said = conversation.reply.text if conversation and conversation.reply else ""
-        run.answer = partial((conversation.partial if conversation else "") + said, error)
+        text = partial((conversation.partial if conversation else "") + said, error)
+        run.answer = print_figures(text, session.history.figures)
         raise

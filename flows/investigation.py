@@ -8,7 +8,6 @@ was killed anywhere goes on there.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,26 @@ from prefect.runtime import flow_run as current_run
 
 from deskwork.flows import prompts
 from deskwork.flows.agent import prefect_state
-from deskwork.flows.children import Child, investigate
+from deskwork.flows.checking import Checking
+from deskwork.flows.children import investigate
+from deskwork.flows.findings import Findings
 from deskwork.flows.loop import Budget, check_limits, run_conversation
 from deskwork.flows.running import Run, run_job
 from deskwork.flows.sorting import budget_of
-from deskwork.tasks.job_desk import with_sources
+from deskwork.tasks.claims import Checked, check
+from deskwork.tasks.conflicts import conflicts_of
 from deskwork.tasks.outcomes import descendants, usage_of
 from deskwork.tasks.plan import Plan, read_plan
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
 from deskwork.tasks.publishing import publish
-from deskwork.tasks.report import Claim, Report, check, problems_of
+from deskwork.tasks.report import Report
 from deskwork.tasks.requests import ResearchRequest
 from deskwork.tasks.session import Brief
 from deskwork.tasks.settings import BUILTIN_MODEL
 from deskwork.tasks.starts import read_image
 from deskwork.tasks.states import NeedsReview, OutOfBudget
 from deskwork.tools.errors import Stop
-from deskwork.tools.tool import Evidence
 
 PLAN_TRIES = 3
 
@@ -67,9 +68,8 @@ class Research:
         self.tier: Tier = "high"
         self.files = [file.name for file in run.collection.files if file.state == "ready"]
         self.budget = Budget(self.session.history.limits, [self.session])
-        self.children: list[Child] = []
+        self.findings = Findings(run)
         self.web = bool(run.start["request"].get("web"))
-        self.collection = run.collection
 
     async def work(self) -> None:
         """Do the job. Raises `NeedsReview` or `OutOfBudget` once the report is published."""
@@ -77,36 +77,37 @@ class Research:
             self.tier = await budget_of(self.run, self.budget)
             plan = await self._plan()
             turns = self.schedule.tier("tool_turn", self.tier)
-            self.children = await investigate(self.run, self.budget, plan, turns)
-            await asyncio.to_thread(self._collect)
-            if any(child.problem for child in self.children):
+            children = await investigate(self.run, self.budget, plan, turns)
+            self.findings = await asyncio.to_thread(Findings, self.run, children)
+            if any(child.problem for child in children):
                 # Investigations that the whole job's limit cut short say nothing of the files.
                 check_limits(self.session.job, self.budget)
-            evidence = self._evidence()
-            if not evidence:
-                self._publish(self._nothing_found(), "needs review", [], [])
+            if not self.findings.evidence:
+                nothing = self.findings.nothing(self.question)
+                self._publish(nothing, "needs review", Checked((), ()), [])
                 raise NeedsReview(
                     "No evidence was found, so there is no report, only what was tried.",
                     "Ask in other words, or add files that hold the answer.",
                 )
             tier = self.schedule.tier("draft", self.tier)
             text = await self._converse("draft", prompts.DRAFT, self._draft_brief, tier)
-            text, claims = await self._checked(text, evidence)
+            checking = Checking(self.run, self.findings, self.question, self.budget)
+            text, found = await checking.checked(text, self.tier)
         except OutOfBudget as error:
             # What was found is worth keeping: a partial report, labelled, with no model call.
-            text = self._partial(error)
-            claims = check(text, self._evidence(), self._find)
-            self._publish(text, "out of budget", claims, [error.message])
+            text = self.findings.partial(error.message)
+            found = await asyncio.to_thread(check, text, self.findings.ledger())
+            self._publish(text, "out of budget", found, [error.message])
             raise
-        problems = problems_of(claims)
-        unfinished = [child.problem for child in self.children if child.problem]
+        unfinished = [child.problem for child in children if child.problem]
+        problems = found.problems
         state = "needs review" if problems or unfinished else "done"
-        self._publish(text, state, claims, unfinished)
+        self._publish(text, state, found, unfinished)
         if state != "done":
             raise NeedsReview(
-                f"{len(problems)} claims of the report don't stand and are marked in it."
+                f"The report has {_counted(len(problems), 'claim')} that the check marked."
                 if problems
-                else f"{len(unfinished)} investigations did not finish.",
+                else f"{_counted(len(unfinished), 'investigation')} did not finish.",
                 f"Read {self.out / 'report.md'}; the list is at its end.",
             )
 
@@ -153,86 +154,12 @@ class Research:
             steps=self.run.steps,
         )
 
-    async def _checked(self, text: str, evidence: dict[str, Evidence]) -> tuple[str, list[Claim]]:
-        """The text after at most as many repairs as there are tiers for, and its claims.
-
-        What still fails after the last is marked in the report.
-        """
-        claims = await asyncio.to_thread(check, text, evidence, self._find)
-        for number, tier in enumerate(self.schedule.repair, 1):
-            problems = problems_of(claims)
-            if not problems:
-                break
-            tell("plan", self.session.job, f"repair {number}: {len(problems)} claims don't stand")
-            before = text
-
-            def brief(before: str = before, problems: list[str] = problems) -> str:
-                listed = self._listed_evidence()
-                return prompts.repair_brief(self.question, before, problems, listed)
-
-            text = await self._converse(f"repair {number}", prompts.REPAIR, brief, tier)
-            claims = await asyncio.to_thread(check, text, evidence, self._find)
-        return text, claims
-
-    def _find(self, item: Evidence) -> Evidence:
-        return self.collection.find_quote(item.file, item.page, item.quote)
-
-    def _collect(self) -> None:
-        """The files and all that the investigations fetched, as one collection."""
-        for child in self.children:
-            fetched = child.sources
-            # Two investigations may have fetched one address at different times.
-            names = {source.name: self.collection.name_for(source) for source in fetched}
-            self.collection = with_sources(self.collection, fetched, self.run.bench.blobs)
-            child.evidence = {
-                name: replace(item, file=names.get(item.file, item.file)) if item.url else item
-                for name, item in child.evidence.items()
-            }
-
-    def _evidence(self) -> dict[str, Evidence]:
-        return {name: item for child in self.children for name, item in child.evidence.items()}
-
     def _draft_brief(self) -> str:
-        findings = "\n\n".join(
-            f"Findings of investigation {child.number}, {child.title} ({child.question}):\n\n"
-            f"{child.answer or 'none: ' + child.problem}"
-            for child in self.children
-        )
-        return prompts.draft_brief(self.question, findings, self._listed_evidence())
+        findings = self.findings
+        return prompts.draft_brief(self.question, findings.in_words(), findings.listed())
 
-    def _listed_evidence(self) -> str:
-        return "\n".join(
-            f'[{item.id}] {item.file}, page {item.page}: "{" ".join(item.quote.split())}"'
-            for item in self._evidence().values()
-        )
-
-    def _nothing_found(self) -> str:
-        parts = [f"# No evidence found\n\nThe question was: {self.question}", "## What was tried"]
-        for child in self.children:
-            tried = "\n".join(f"- {line}" for line in child.tried) or "- no search was made"
-            parts.append(f"### {child.title}\n\n{child.question}\n\n{tried}")
-        read = "\n".join(
-            f"- {file.name}: {file.reason or f'{file.pages} pages'}"
-            for file in self.run.collection.files
-        )
-        parts.append(f"## Files\n\n{read or '- none were given'}")
-        return "\n\n".join(parts)
-
-    def _partial(self, error: OutOfBudget) -> str:
-        parts = [f"# Partial report\n\n**The job did not finish.** {error.message}"]
-        for child in self.children:
-            if child.answer:
-                parts.append(f"## {child.title}\n\n{child.answer}")
-        return "\n\n".join(parts)
-
-    def _publish(self, text: str, state: str, claims: list[Claim], notes: list[str]) -> None:
+    def _publish(self, text: str, state: str, found: Checked, notes: list[str]) -> None:
         bench, job = self.run.bench, self.session.job
-        unread = [
-            f"{file.name} could not be read: {file.reason}"
-            for file in self.run.collection.files
-            if file.state != "ready"
-        ]
-        unread += dict.fromkeys(line for child in self.children for line in child.unreached)
         model = self.run.start["settings"]["model"]
         used = usage_of(bench.journal, [job, *descendants(bench.journal, job)])
         used["by"] = (
@@ -240,17 +167,28 @@ class Research:
             if model == BUILTIN_MODEL
             else f"Written by {model}"
         )
+        evidence = self.findings.evidence
+        # A figure that the text states rests on others, which belong to the report as well.
+        figures = {figure.id: figure for figure in found.figures}
+        inputs = (name for figure in found.figures for name in figure.inputs)
+        figures |= {n: f for n in inputs if (f := self.findings.figures.get(n))}
         report = Report(
-            job,
-            state,
-            self.question,
-            text,
-            tuple(self._evidence().values()),
-            tuple(claims),
-            tuple(notes + unread),
-            used,
+            job=job,
+            state=state,
+            question=self.question,
+            text=text,
+            evidence=tuple(evidence.values()),
+            claims=found.claims,
+            figures=tuple(figures.values()),
+            conflicts=tuple(conflicts_of(list(figures.values()), evidence)),
+            notes=(*notes, *self.findings.unread()),
+            usage=used,
         )
-        paths = publish(report, self.out, self.collection)
+        paths = publish(report, self.out, self.findings.collection)
         self.run.answer = (self.out / "report.md").read_text(encoding="utf-8")
         self.run.files = tuple(str(path) for path in paths)
         tell("publish", job, f"report: {self.out}")
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"

@@ -8,8 +8,11 @@ _EVIDENCE = """\
 - Every fact and every figure stands on a quote: call cite with the file, the page and the exact
   words, and write the id it gives in square brackets behind the sentence, such as [E1a2b3c4d].
   A quote that is refused is wrong: read the page again.
-- Compute with calculate, never in your head; say what was computed from which figures.
-- State currency, scale and period with every figure.
+- Bind each figure that matters: bind_figure takes a number of a cited quote and gives an id, which
+  you write in braces, such as {F1a2b3c4d}; the printed number, its currency and its scale come from
+  there. derive_figure computes from bound figures: a change, a margin, a sum. Never compute in your
+  head; calculate is for trying things out.
+- State the period with every figure.
 - Call several tools at once where they don't depend on each other.
 - If the documents don't hold it, say so and say what you searched."""
 
@@ -67,8 +70,24 @@ You write the report of a research job from its findings, and from nothing else.
   question, then a section for each theme.
 - Every sentence that states a fact or a figure ends with the evidence ids it rests on, in square
   brackets, such as [E1a2b3c4d]. Use only ids that the findings name. State nothing without one.
-- State currency, scale and period with every figure. Say where sources disagree.
+- Write figures by their ids in braces where the findings have them, such as {F1a2b3c4d}, and
+  {F1a2b3c4d|abs} for the size of a negative one: they are printed with currency and scale. Any
+  other number must stand in a quote that its sentence cites, with its scale, sign and year.
+- State the period with every figure. Say where sources disagree. A table has its currency and scale
+  in its first row, and its evidence ids in each row.
 - End with "## Limits": what the documents did not show.
+"""
+
+CHECK = """\
+Step: check.
+You check citations: whether each sentence is supported by the quotes below it, and by nothing else.
+
+A sentence is supported when its quotes say what it says: the same thing, company, period, direction
+and degree. Figures were checked by code; look at what they are said to be. A sentence that adds a
+cause, a comparison or a judgement that no quote gives is not supported.
+
+Answer with one JSON object and nothing else, an empty list if all are supported:
+{"unsupported": [{"claim": 3, "why": "one short sentence"}]}
 """
 
 REPAIR = """\
@@ -117,15 +136,15 @@ def _listed(files: list[str]) -> str:
 
 def draft_brief(question: str, findings: str, evidence: str) -> str:
     """The opening of the draft."""
-    return f"Question: {question}\n\n{findings}\n\nEvidence:\n{evidence}"
+    return f"Question: {question}\n\n{findings}\n\nEvidence and figures:\n{evidence}"
 
 
 def repair_brief(question: str, draft: str, problems: list[str], evidence: str) -> str:
     """The opening of a repair."""
     listed = "\n".join(f"- {problem}" for problem in problems)
     return (
-        f"Question: {question}\n\nThe check found:\n{listed}\n\nEvidence:\n{evidence}\n\n"
-        f"The draft:\n\n{draft}"
+        f"Question: {question}\n\nThe check found:\n{listed}\n\n"
+        f"Evidence and figures:\n{evidence}\n\nThe draft:\n\n{draft}"
     )
 
 

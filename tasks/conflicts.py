@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from deskwork.tools.figures import Figure
 from deskwork.tools.tool import Evidence
@@ -64,8 +65,8 @@ def _rank(figure: Figure, evidence: Mapping[str, Evidence]) -> int:
 
 def _agree(one: Figure, other: Figure) -> bool:
     """Whether two amounts are the same at the coarser one's precision."""
-    steps = [10 ** (figure.scale - _digits(figure)) for figure in (one, other)]
-    return abs(one.amount - other.amount) * 2 <= max(steps)
+    steps = [Decimal(10) ** (figure.scale - _digits(figure)) for figure in (one, other)]
+    return bool(abs(one.amount - other.amount) * 2 <= max(steps))
 
 
 def _digits(figure: Figure) -> int:

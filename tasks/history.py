@@ -16,6 +16,7 @@ from deskwork.tasks.limits import Limits, Spend
 from deskwork.tasks.profiles import builtin, find_profile
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.replies import Reply
+from deskwork.tools.figures import Figure
 from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence
 
@@ -26,7 +27,8 @@ _BETWEEN_RUNS = ("start", "resumed", "fork", "moved", "decision")
 class History:
     """The folded entries of one job.
 
-    ``evidence`` maps ids to what was cited; ``sources`` is what was fetched, in order.
+    ``evidence`` and ``figures`` map ids to what was cited and bound; ``sources`` is what was
+    fetched, in order.
     ``decisions`` maps (turn, place) of a call to what a
     person decided about it. ``not_before`` is Unix time before which no request is sent;
     ``failed_attempts`` counts the attempts since the last reply that ended in an outage.
@@ -39,6 +41,7 @@ class History:
         self.conversations: dict[str, Conversation] = {}
         self.spend = Spend()
         self.evidence: dict[str, Evidence] = {}
+        self.figures: dict[str, Figure] = {}
         self.sources: list[Source] = []
         self.decisions: dict[tuple[int, int], dict[str, Any]] = {}
         self.notes: dict[str, dict[str, Any]] = {}
@@ -70,6 +73,8 @@ class History:
             if entry.kind == "tool":
                 for row in entry.meta.get("evidence", ()):
                     self.evidence[row["id"]] = Evidence.from_json(row)
+                for row in entry.meta.get("figures", ()):
+                    self.figures[row["id"]] = Figure.from_json(row)
                 self.sources += [Source.from_json(row) for row in entry.meta.get("sources", ())]
             conversation = self._numbers[entry.conversation]
             conversation.apply(entry, body_bytes(entry.body, self._blobs), reply)

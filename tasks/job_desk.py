@@ -9,6 +9,7 @@ from functools import partial
 from deskwork.tasks.blobs import Blobs
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import NotFound, ToolError
+from deskwork.tools.figures import Figure
 from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence
 from deskwork.tools.web.access import Web
@@ -28,11 +29,13 @@ class JobDesk:
         blobs: Blobs,
         sources: Sequence[Source] = (),
         web: Web | None = None,
+        figures: Mapping[str, Figure] | None = None,
     ) -> None:
         self._collection = collection
         self._evidence = evidence
         self._blobs = blobs
         self._sources = sources
+        self._figures = figures
         self._web = web
         self._taken = 0
         self._taking = threading.Lock()
@@ -56,6 +59,10 @@ class JobDesk:
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
         return self._evidence.get(evidence_id)
+
+    def figure(self, figure_id: str) -> Figure | None:
+        """The bound figure with this id, or None."""
+        return (self._figures or {}).get(figure_id)
 
     def stored(self, name: str) -> bytes:
         """A stored result by its hash. Raises `NotFound`."""

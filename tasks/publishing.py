@@ -18,7 +18,9 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from deskwork.tasks import faults
-from deskwork.tasks.report import CITATION, Report
+from deskwork.tasks.claims import CITATION
+from deskwork.tasks.printing import marked, print_figures
+from deskwork.tasks.report import Report
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import StorageError, ToolError
 from deskwork.tools.tool import Evidence
@@ -77,7 +79,7 @@ def markdown_of(report: Report, numbers: dict[str, int]) -> str:
         names = re.findall(r"E[0-9a-f]{8}", match.group(1))
         return "".join(f"[{numbers[name]}]" if name in numbers else "[?]" for name in names)
 
-    parts = [CITATION.sub(cite, report.text).strip()]
+    parts = [CITATION.sub(cite, _printed(report)).strip()]
     if notes := _notes(report):
         parts.append("## Checked, and not in order\n\n" + "\n".join(f"- {n}" for n in notes))
     if numbers:
@@ -94,7 +96,7 @@ def markdown_of(report: Report, numbers: dict[str, int]) -> str:
 def page_of(report: Report, numbers: dict[str, int], collection: Collection) -> str:
     """One page that needs nothing else: a click on a citation opens its passage."""
     renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
-    body = renderer.render(report.text)
+    body = renderer.render(_printed(report))
 
     def cite(match: re.Match[str]) -> str:
         links = []
@@ -127,6 +129,12 @@ def page_of(report: Report, numbers: dict[str, int], collection: Collection) -> 
         about=_about(report),
         sources=sources,
     )
+
+
+def _printed(report: Report) -> str:
+    """The text with its figures, and marks on what doesn't stand."""
+    text = marked(report.text, report.claims)
+    return print_figures(text, {figure.id: figure for figure in report.figures})
 
 
 def _passage(item: Evidence, collection: Collection) -> str:

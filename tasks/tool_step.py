@@ -57,6 +57,8 @@ async def run_call(
         meta["error"] = clean(result.text[:ERROR_CHARACTERS])
     if result.evidence:
         meta["evidence"] = [asdict(item) for item in result.evidence]
+    if result.figures:
+        meta["figures"] = [figure.as_json() for figure in result.figures]
     if result.sources:
         meta["sources"] = [source.as_json() for source in result.sources]
     # Fitting a picture or storing a long text takes long enough to let others run meanwhile.

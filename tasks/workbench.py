@@ -71,7 +71,9 @@ class Workbench:
     def desk(self, session: Session, collection: Collection) -> JobDesk:
         """What a job's tools may reach: these documents, and what the job fetched besides."""
         history = session.history
-        return JobDesk(collection, history.evidence, self.blobs, history.sources, self.web)
+        return JobDesk(
+            collection, history.evidence, self.blobs, history.sources, self.web, history.figures
+        )
 
     @property
     def is_local(self) -> bool:

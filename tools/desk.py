@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deskwork.tools.errors import NotFound, ToolError
+from deskwork.tools.figures import Figure
 from deskwork.tools.library import Collection
 from deskwork.tools.tool import Evidence
 from deskwork.tools.web.access import Web
@@ -18,6 +19,7 @@ class DocumentDesk:
     collection: Collection
     recorded: Mapping[str, Evidence] = field(default_factory=dict)
     online: Web | None = None
+    bound: Mapping[str, Figure] = field(default_factory=dict)
 
     @property
     def web(self) -> Web:
@@ -29,6 +31,10 @@ class DocumentDesk:
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
         return self.recorded.get(evidence_id)
+
+    def figure(self, figure_id: str) -> Figure | None:
+        """The bound figure with this id, or None."""
+        return self.bound.get(figure_id)
 
     def stored(self, name: str) -> bytes:
         """Nothing: results are stored with jobs. Raises `NotFound`."""

@@ -106,7 +106,8 @@ def bind(said: Said, evidence: str, printed: Sequence[Printed], quote: str, page
     _check_year(said, found)
     numeral = found.numeral
     currency = _checked_currency(said, found)
-    unit = said.unit or ("%" if numeral.percent else "money" if currency else "")
+    # What a table gives in millions, and is no percentage, is money unless somebody says else.
+    unit = said.unit or ("%" if numeral.percent else "money" if currency or scale else "")
     value = numeral.readings[0] * (-1 if numeral.negative else 1)
     key = f"{evidence}\n{numeral.start}\n{value}\n{said.label}\n{said.period_end}"
     return Figure(

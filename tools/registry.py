@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from deskwork.tools.calculation import calculate
 from deskwork.tools.errors import NotFound
+from deskwork.tools.figure_tools import bind_figure, derive_figure
 from deskwork.tools.reading import (
     cite,
     list_documents,
@@ -18,7 +19,7 @@ from deskwork.tools.web.tools import fetch_page, search_web
 
 _TOOLS = (
     *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
-    *(search_web, fetch_page),
+    *(bind_figure, derive_figure, search_web, fetch_page),
 )
 
 

@@ -22,6 +22,7 @@ from deskwork.tools.sources import Source
 if TYPE_CHECKING:
     # For the types alone: the collection makes `Evidence`, which is defined here.
     from deskwork.tools.collection import Collection
+    from deskwork.tools.figures import Figure
     from deskwork.tools.web.access import Web
 
 
@@ -60,15 +61,16 @@ class ToolResult:
     """What a tool gives back.
 
     ``text`` goes to the model. ``images`` are encoded pictures (PNG or JPEG bytes) that the model
-    looks at. ``evidence`` is recorded with the job, and so are ``sources``: what was fetched, which
-    becomes a document of the job. ``data`` is the same result as plain JSON values, for
-    ``deskwork tool --json``.
+    looks at. ``evidence`` and ``figures`` are recorded with the job, and so are ``sources``: what
+    was fetched, which becomes a document of the job. ``data`` is the same result as plain JSON
+    values, for ``deskwork tool --json``.
     """
 
     text: str
     images: tuple[bytes, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     sources: tuple[Source, ...] = ()
+    figures: tuple[Figure, ...] = ()
     data: Any = None
     is_error: bool = False
 
@@ -82,6 +84,9 @@ class Desk(Protocol):
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""
+
+    def figure(self, figure_id: str) -> Figure | None:
+        """The bound figure with this id, or None."""
 
     @property
     def web(self) -> Web:

@@ -15,17 +15,18 @@ import pytest
 
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
+from deskwork.tasks.claims import check
 from deskwork.tasks.extractive import NO_DOCUMENTS, ExtractiveModel
 from deskwork.tasks.extractive_passages import passages_of
 from deskwork.tasks.extractive_plan import investigations, title_of
 from deskwork.tasks.extractive_report import draft, mended
 from deskwork.tasks.extractive_select import select
 from deskwork.tasks.extractive_turns import FoundPage
+from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import Asked, Said
 from deskwork.tasks.plan import read_plan
 from deskwork.tasks.profiles import Profile, find_profile
-from deskwork.tasks.report import check, problems_of
 from deskwork.tasks.session import Brief, Session
 from deskwork.tasks.steps import PLAIN
 from deskwork.tasks.workbench import JobDesk
@@ -362,12 +363,10 @@ async def test_a_draft_of_real_findings_passes_the_check(
         parts.append(f"Findings of investigation {number}, {title} ({part}):\n\n{answer}")
     brief = prompts.draft_brief(question, "\n\n".join(parts), '[E00000000] x.pdf, page 1: "x"')
     text = draft(brief)
-    claims = check(
-        text, evidence, lambda item: collection.find_quote(item.file, item.page, item.quote)
-    )
+    report = check(text, Ledger(collection, evidence))
     assert evidence
-    assert claims
-    assert problems_of(claims) == []
+    assert report.claims
+    assert report.problems == []
     assert "## Patents" in text
     assert "No passage of the documents answers this" in text
     assert "## Limits" in text
@@ -376,13 +375,13 @@ async def test_a_draft_of_real_findings_passes_the_check(
         assert len(names) == len(set(names))
 
 
-def test_a_repair_takes_out_what_the_check_names() -> None:
+def test_a_repair_takes_out_what_the_check_names(collection: Collection) -> None:
     text = (
         "# T\n\n## Summary\n\n- “Sales were 5.0.” — a.pdf, page 1 [E00000001]\n"
         "- “Costs were *4.0*.” — a.pdf, page 1 [E00000002]\n\nProfit was 1.5 million. It rose."
     )
-    claims = check(text, {}, lambda item: item)
-    brief = prompts.repair_brief("Q?", text, problems_of(claims), "none")
+    found = check(text, Ledger(collection, {}))
+    brief = prompts.repair_brief("Q?", text, found.problems, "none")
     mended_text = mended(brief)
     assert "[E" not in mended_text
     assert "1.5" not in mended_text

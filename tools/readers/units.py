@@ -18,7 +18,7 @@ _PHRASE = re.compile(
     rf"\b(?:in|of)\s+(?:{_MONEY}\s+)?{_SCALE}(?:\s+of\s+{_MONEY}\b|\s+{_MONEY})?(?!\w)"
     rf"|(?:{_MONEY})\s?(?:{_SCALE}|'?000s?|m|k|bn|mm)\b"
     rf"|\b(?:in|en)\s+(?:{_SCALE}\s+)?{_MONEY}(?![\w$])"
-    rf"|\({_SCALE}(?=[\s,;)])",
+    rf"|\({_SCALE}(?:\s+of\s+{_MONEY}\b)?(?=[\s,;)])",
     re.I,
 )
 _LONGEST = 300  # characters of a line that may be a title

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from deskwork.flows.children import Child
 from deskwork.flows.running import Run
@@ -84,6 +85,21 @@ class Findings:
         parts = [f"# Partial report\n\n**The job did not finish.** {why}"]
         parts += [f"## {child.title}\n\n{child.answer}" for child in self.children if child.answer]
         return "\n\n".join(parts)
+
+    def sources(self) -> list[dict[str, Any]]:
+        """A row for every document: given files first, then what was fetched."""
+        return [
+            {
+                "file": file.name,
+                "kind": file.kind,
+                "pages": file.pages,
+                "sha256": file.sha256,
+                "url": file.url,
+                "retrieved": file.retrieved,
+            }
+            for file in self.collection.files
+            if file.state == "ready"
+        ]
 
     def unread(self) -> list[str]:
         """What could not be read or reached, and why."""

@@ -8,6 +8,7 @@ was killed anywhere goes on there.
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,18 @@ class Research:
             steps=self.run.steps,
         )
 
+    def _as_of(self) -> str:
+        """When the model last answered: the same however often the report is published."""
+        entries = self.session.writer.journal.entries(self.session.job)
+        answered = [entry.created for entry in entries if entry.kind == "assistant"]
+        return _moment(answered[-1]) if answered else ""
+
+    def _settings(self) -> dict[str, Any]:
+        """What the report says of how it was made."""
+        recorded = self.run.start["settings"]
+        names = ("model", "protocol", "profile", "budget", "deskwork")
+        return {name: recorded[name] for name in names if recorded.get(name)}
+
     def _draft_brief(self) -> str:
         findings = self.findings
         return prompts.draft_brief(self.question, findings.in_words(), findings.listed())
@@ -183,11 +196,18 @@ class Research:
             conflicts=tuple(conflicts_of(list(figures.values()), evidence)),
             notes=(*notes, *self.findings.unread()),
             usage=used,
+            sources=tuple(self.findings.sources()),
+            settings=self._settings(),
+            as_of=self._as_of(),
         )
         paths = publish(report, self.out, self.findings.collection)
         self.run.answer = (self.out / "report.md").read_text(encoding="utf-8")
         self.run.files = tuple(str(path) for path in paths)
         tell("publish", job, f"report: {self.out}")
+
+
+def _moment(created: float) -> str:
+    return datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds")
 
 
 def _counted(number: int, name: str) -> str:

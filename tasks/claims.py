@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deskwork.tasks.claim_matching import Match, Source, match
 from deskwork.tasks.claim_numbers import Stated, quoted, stated_in
@@ -29,7 +29,8 @@ _LOOKS_BOUND = re.compile(r"\{(F[0-9A-Za-z|]{1,24})\}")
 class Claim:
     """A sentence. ``status``: supported, unsupported or corrected; ``problem`` says why not.
 
-    ``figures`` are the ids of the figures it states.
+    ``figures`` are the ids of the figures it states; ``places`` tells where the numbers of its
+    text stand that are none of its own: (start, end, figure's id).
     """
 
     text: str
@@ -37,6 +38,7 @@ class Claim:
     status: str
     problem: str = ""
     figures: tuple[str, ...] = ()
+    places: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def check(text: str, ledger: Ledger, judge: Callable[[Claim], str] | None = None
         if claim is None:
             continue
         if judge and claim.status == "supported" and (problem := judge(claim)):
-            claim = Claim(claim.text, claim.evidence, "unsupported", problem, claim.figures)
+            claim = replace(claim, status="unsupported", problem=problem)
         claims.append(claim)
         figures |= {figure.id: figure for figure in stated}
     return Checked(tuple(claims), tuple(figures.values()))
@@ -94,16 +96,20 @@ def _claim(sentence: Sentence, ledger: Ledger) -> tuple[Claim | None, list[Figur
     problems += _misdated(sentence, known)
     if behind and (stranger := ledger.stranger(sentence.text, behind)):
         problems.append(f"it names {stranger}, and what it cites is from another company's file")
-    stated = list(known)
+    stated = [*known, *_quoted_figures(sentence, behind, ledger)]
+    places: list[tuple[int, int, str]] = []
     for match_, number in _matches(numbers, behind, ledger, sentence.text):
         if match_.problem:
             problems.append(match_.problem if behind else _uncited(number))
         elif match_.printed:
-            stated.append(_figure(match_, match_.printed, number))
+            figure = _figure(match_, match_.printed, number)
+            stated.append(figure)
+            places.append((number.numeral.start, number.numeral.end, figure.id))
     status = "unsupported" if problems else "supported"
     ids = tuple(dict.fromkeys(figure.id for figure in stated))
     joined = "; ".join(dict.fromkeys(problems))
-    return Claim(sentence.text, names or behind, status, joined, ids), stated
+    claim = Claim(sentence.text, names or behind, status, joined, ids, tuple(places))
+    return claim, stated
 
 
 def _uncited(number: Stated) -> str:
@@ -126,6 +132,18 @@ def _misquoted(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> li
     ]
 
 
+def _quoted_figures(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> list[Figure]:
+    """The numbers of quoted rows whose label and year are known."""
+    passages = list(quoted(sentence.text))
+    return [
+        _figure(Match(printed, name), printed, None)
+        for name in names
+        if passages and ledger.problem(name) == ""
+        for printed in ledger.printed(name)
+        if printed.label and printed.years and any(printed.numeral.text in p for p in passages)
+    ]
+
+
 def _misdated(sentence: Sentence, figures: list[Figure]) -> list[str]:
     """A bound figure in a sentence that names other years alone."""
     years = set(years_in(FIGURE.sub("", sentence.text)))
@@ -140,12 +158,13 @@ def _misdated(sentence: Sentence, figures: list[Figure]) -> list[str]:
     ]
 
 
-def _figure(found: Match, printed: Printed, number: Stated) -> Figure:
+def _figure(found: Match, printed: Printed, number: Stated | None) -> Figure:
     """A number of the text as a figure: as its source prints it, or as computed from there."""
     numeral = printed.numeral
-    year = next((y for y in number.years if y in printed.years), None)
+    told = number.years if number else ()
+    year = next((y for y in told if y in printed.years), None)
     period = str(year or (printed.years[0] if printed.years else ""))
-    if found.formula:
+    if found.formula and number:
         value = number.numeral.readings[0]
         percent = number.numeral.percent
         key = f"{found.evidence}\n{found.formula}\n{value}"

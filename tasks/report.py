@@ -14,7 +14,12 @@ from deskwork.tools.tool import Evidence
 
 @dataclass(frozen=True)
 class Report:
-    """What a research job found."""
+    """What a research job found.
+
+    ``sources`` has a row for every document: ``file``, ``kind``, ``pages``, ``sha256``, ``url``,
+    ``retrieved``. ``as_of`` is when the job's last entry was made (ISO 8601, UTC); ``reviewed``
+    holds ``by``, ``at`` and ``note`` once a person has approved it.
+    """
 
     job: str
     state: str
@@ -26,6 +31,19 @@ class Report:
     conflicts: tuple[Conflict, ...] = ()
     notes: tuple[str, ...] = ()
     usage: dict[str, Any] = field(default_factory=dict)
+    sources: tuple[dict[str, Any], ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    as_of: str = ""
+    reviewed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def review_line(self) -> str:
+        """Whether a person has reviewed it, and who when."""
+        if not self.reviewed:
+            return "Not reviewed by a person."
+        by = f" by {self.reviewed['by']}" if self.reviewed.get("by") else ""
+        note = f": {self.reviewed['note']}" if self.reviewed.get("note") else ""
+        return f"Reviewed{by} on {self.reviewed.get('at', '')}{note}."
 
     @property
     def sections(self) -> list[Section]:
@@ -35,6 +53,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """The object in ``report.json``."""
         cited = {name for claim in self.claims for name in claim.evidence}
+        cited |= {name for figure in self.figures for name in figure.evidence}
         return {
             "job": self.job,
             "state": self.state,
@@ -47,6 +66,10 @@ class Report:
             "rejected": [asdict(c) for c in self.claims if c.status == "unsupported"],
             "notes": list(self.notes),
             "usage": self.usage,
+            "sources": list(self.sources),
+            "settings": self.settings,
+            "as_of": self.as_of,
+            "reviewed": self.reviewed or None,
         }
 
 

@@ -1,0 +1,98 @@
+"""The printed numbers of a report's sources, and what every form says of the report itself."""
+
+from __future__ import annotations
+
+import re
+
+from deskwork.tasks.claims import CITATION
+from deskwork.tasks.linking import linked
+from deskwork.tasks.printing import marked, print_figures
+from deskwork.tasks.report import Report
+from deskwork.tools.figures import Figure
+from deskwork.tools.tool import Evidence
+
+EVIDENCE_ID = re.compile(r"E[0-9a-f]{8}")
+
+
+def numbered(report: Report) -> dict[str, int]:
+    """The printed number of each evidence: those cited, then those that figures rest on."""
+    known = {item.id for item in report.evidence}
+    numbers: dict[str, int] = {}
+    cited = [name for group in CITATION.findall(report.text) for name in EVIDENCE_ID.findall(group)]
+    behind = [name for figure in report.figures for name in figure.evidence]
+    for name in (*cited, *behind):
+        if name in known:
+            numbers.setdefault(name, len(numbers) + 1)
+    return numbers
+
+
+def figures_of(report: Report) -> dict[str, Figure]:
+    """The figures by their ids."""
+    return {figure.id: figure for figure in report.figures}
+
+
+def printed_text(report: Report) -> str:
+    """The text with its figures, and marks on what doesn't stand."""
+    return print_figures(marked(report.text, report.claims), figures_of(report))
+
+
+def linked_text(report: Report) -> str:
+    """The same with a link on each figure and quotation (`linking`)."""
+    from deskwork.tasks.linking import target
+
+    figures = figures_of(report)
+    text = linked(report.text, report.claims, figures)
+    text = _marked(text, report)
+    return print_figures(text, figures, lambda figure, shown: f"[{shown}](#{target(figure)})")
+
+
+def _marked(text: str, report: Report) -> str:
+    """Marks behind sentences that links were put into: they are found by their linked form."""
+    figures = figures_of(report)
+    wrong = [claim for claim in report.claims if claim.status == "unsupported"]
+    for claim in wrong:
+        form = linked(claim.text, [claim], figures)
+        text = marked(text, [type(claim)(form, (), "unsupported")])
+    return text
+
+
+def cited(report: Report, numbers: dict[str, int]) -> list[Evidence]:
+    """The evidence in the order of its numbers."""
+    known = {item.id: item for item in report.evidence}
+    return [known[name] for name in numbers]
+
+
+def place(item: Evidence) -> str:
+    """Where a quote stands, in words: the page, or the cells of a workbook."""
+    return f"page {item.page}" + (f", {item.cell}" if item.cell else "")
+
+
+def title_of(report: Report) -> str:
+    """The report's own title, else its question."""
+    return next((s.heading for s in report.sections if s.level == 1), report.question)
+
+
+def notes_of(report: Report) -> list[str]:
+    """What the check found and what could not be had."""
+    wrong = [f"“{c.text}”: {c.problem}" for c in report.claims if c.status == "unsupported"]
+    return [*report.notes, *wrong]
+
+
+def about(report: Report) -> list[str]:
+    """What made the report, when, for how much, and whether a person has reviewed it."""
+    used = report.usage
+    parts = [f"{used.get('calls', 0)} model calls"]
+    if used.get("input") or used.get("output"):
+        parts.append(f"{used.get('input', 0):,} tokens in, {used.get('output', 0):,} out")
+    if used.get("cost") is not None:
+        parts.append(f"cost {used['cost']:.4f}")
+    when = f" As of {report.as_of}." if report.as_of else ""
+    return [
+        f"Job {report.job}, state: {report.state}.{when} {report.review_line}",
+        f"{used.get('by', 'Model unknown')}; {', '.join(parts)}.",
+    ]
+
+
+def one_line(text: str) -> str:
+    """A quote on one line."""
+    return " ".join(text.split())

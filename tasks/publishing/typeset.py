@@ -1,0 +1,152 @@
+"""The report as PDF, set by typst (its compiler is in its wheel; nothing is fetched)."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from deskwork.tasks.publishing.blocks import Block, Run, blocks_of
+from deskwork.tasks.publishing.numbering import (
+    about,
+    cited,
+    notes_of,
+    one_line,
+    place,
+    printed_text,
+    title_of,
+)
+from deskwork.tasks.publishing.pictures import Pictures
+from deskwork.tasks.report import Report
+from deskwork.tools.errors import StorageError
+from deskwork.tools.tool import Evidence
+
+_PICTURES = 30
+_HEAD = """\
+#set document(title: {title}, author: "Deskwork")
+#set page(paper: "a4", margin: (x: 24mm, y: 22mm), numbering: "1 / 1", footer-descent: 40%)
+#set text(size: 10.5pt, lang: "en")
+#set par(justify: false, leading: 0.62em)
+#set table(stroke: 0.4pt + luma(190), inset: 5pt)
+#show heading: set block(above: 1.3em, below: 0.6em)
+#show heading.where(level: 1): set text(size: 17pt)
+#show heading.where(level: 2): set text(size: 13pt)
+#show footnote.entry: set text(size: 8pt)
+"""
+_SPECIAL = re.compile(r"([\\#$*_`<>@\[\]~=+\-/'\"])")
+
+
+def pdf_of(report: Report, numbers: dict[str, int], pictures: Pictures) -> bytes:
+    """The document's bytes. Raises `StorageError` where typst can't set it."""
+    import typst
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "report.typ"
+        source.write_text(_source_of(report, numbers, pictures, Path(folder)), encoding="utf-8")
+        try:
+            return bytes(typst.compile(str(source), root=folder))
+        except typst.TypstError as error:
+            raise StorageError(
+                f"report.pdf can't be typeset: {error}.",
+                "The other forms of the report stand; tell us of this one.",
+            ) from error
+
+
+def _source_of(report: Report, numbers: dict[str, int], pictures: Pictures, folder: Path) -> str:
+    evidence = {item.id: item for item in report.evidence if item.id in numbers}
+    parts = [_HEAD.format(title=_string(title_of(report)))]
+    parts.append(f'#text(size: 9pt, style: "italic")[{_escaped(report.question)}]')
+    parts.append(f'#text(size: 9pt, weight: "bold")[{_escaped(report.review_line)}]')
+    noted: set[str] = set()
+    parts += [_block(block, evidence, noted) for block in blocks_of(printed_text(report))]
+    parts += _appendix(report, numbers, pictures, folder)
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block, evidence: dict[str, Evidence], noted: set[str]) -> str:
+    if block.kind == "table":
+        width = max((len(row) for row in block.rows), default=1)
+        cells = [
+            f"[{_runs(cell, evidence, noted)}]"
+            for row in block.rows
+            for cell in [*row, *[[]] * (width - len(row))]
+        ]
+        return f"#table(columns: {width}, {', '.join(cells)})"
+    text = _runs(block.runs, evidence, noted)
+    if block.kind == "heading":
+        return f"#heading(level: {block.level})[{text}]"
+    if block.kind == "item":
+        kind = "enum" if block.ordered else "list"
+        return f"#pad(left: {block.level}em, {kind}[{text}])"
+    if block.kind == "quote":
+        return f"#quote(block: true)[{text}]"
+    if block.kind == "code":
+        return f"#raw({_string(block.runs[0].text)}, block: true)"
+    return text
+
+
+def _runs(runs: Sequence[Run], evidence: dict[str, Evidence], noted: set[str]) -> str:
+    out = []
+    for run in runs:
+        text = f"#raw({_string(run.text)})" if run.code else _escaped(run.text)
+        text = f"#strong[{text}]" if run.bold and text else text
+        text = f"#emph[{text}]" if run.italic and text else text
+        out.append(text)
+        for name in run.cites:
+            item = evidence.get(name)
+            if item is None:
+                out.append("\\[?\\]")
+            elif name in noted:
+                out.append(f"#footnote(<{name}>)")
+            else:
+                noted.add(name)
+                out.append(f"#footnote[{_escaped(_source(item))}] <{name}>")
+    return "".join(out)
+
+
+def _appendix(
+    report: Report, numbers: dict[str, int], pictures: Pictures, folder: Path
+) -> list[str]:
+    parts = []
+    sections = [
+        ("Checked, and not in order", notes_of(report)),
+        ("Sources that disagree", [f"{c.label}, {c.period_end}: {c.shown}" for c in
+                                   report.conflicts]),
+        ("Computed figures", [f"{f.label}, {f.period_end}: {f.printed()} = {f.formula}" for f in
+                              report.figures if f.formula]),
+    ]  # fmt: skip
+    for title, lines in sections:
+        if lines:
+            parts.append(f"#heading(level: 2)[{_escaped(title)}]")
+            parts += [f"#list[{_escaped(line)}]" for line in lines]
+    shown = 0
+    if numbers:
+        parts.append("#heading(level: 2)[Evidence]")
+    for item in cited(report, numbers):
+        parts.append(f"#text(size: 9pt)[{numbers[item.id]}. {_escaped(_source(item))}]")
+        picture = pictures.of(item) if shown < _PICTURES else None
+        if picture:
+            shown += 1
+            (folder / f"{item.id}.jpg").write_bytes(picture)
+            parts.append(f'#image("{item.id}.jpg", width: 60%)')
+    lines = [*about(report), *(f"{name}: {value}" for name, value in report.settings.items())]
+    parts += [f"#text(size: 8pt, fill: luma(90))[{_escaped(line)}]" for line in lines]
+    return parts
+
+
+def _source(item: Evidence) -> str:
+    where = f", {item.url}, retrieved {item.retrieved}" if item.url else ""
+    return f"{item.file}, {place(item)}{where}: “{one_line(item.quote)}” ({item.id})"
+
+
+def _escaped(text: str) -> str:
+    """Text with everything escaped that means something to typst."""
+    clean = "".join(letter for letter in text if letter in "\t\n" or ord(letter) >= 32)
+    return _SPECIAL.sub(r"\\\1", clean)
+
+
+def _string(text: str) -> str:
+    """A string literal of typst."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,192 @@
+"""The report as DOCX: native headings, lists, tables, footnotes and pictures.
+
+python-docx writes no footnotes, so their part is made here (ECMA-376 part 1, 17.11): one footnote
+for each source, where it is cited first; later citations refer to its number.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+from deskwork.tasks.publishing.blocks import Block, Run, blocks_of
+from deskwork.tasks.publishing.numbering import (
+    about,
+    cited,
+    notes_of,
+    one_line,
+    place,
+    printed_text,
+    title_of,
+)
+from deskwork.tasks.publishing.pictures import Pictures
+from deskwork.tasks.report import Report
+from deskwork.tools.tool import Evidence
+
+_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+_RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+_LIST = {False: "List Bullet", True: "List Number"}
+_PICTURES = 30
+"""Pictures of pages in the appendix, at most: a document of a hundred pages helps nobody."""
+
+
+def docx_of(report: Report, numbers: dict[str, int], pictures: Pictures) -> bytes:
+    """The document's bytes."""
+    import docx
+
+    writer = _Writer(docx.Document(), report, numbers)
+    writer.properties(title_of(report), report.job)
+    writer.line(report.review_line, "Intense Quote")
+    for block in blocks_of(printed_text(report)):
+        writer.block(block)
+    writer.appendix(pictures)
+    writer.finish()
+    out = io.BytesIO()
+    writer.document.save(out)
+    return out.getvalue()
+
+
+class _Writer:
+    def __init__(self, document: Any, report: Report, numbers: dict[str, int]) -> None:
+        self.document = document
+        self._report = report
+        self._numbers = numbers
+        self._evidence = {item.id: item for item in report.evidence}
+        self._notes: list[Evidence] = []
+
+    def properties(self, title: str, job: str) -> None:
+        self.document.core_properties.title = title
+        self.document.core_properties.author = "Deskwork"
+        self.document.core_properties.comments = f"Job {job}"
+
+    def line(self, text: str, style: str | None = None) -> Any:
+        return self.document.add_paragraph(_clean(text), style=style)
+
+    def block(self, block: Block) -> None:
+        if block.kind == "heading":
+            paragraph = self.document.add_heading(level=min(block.level, 9))
+        elif block.kind == "item":
+            deeper = f" {block.level + 1}" if 0 < block.level < 3 else ""
+            paragraph = self.document.add_paragraph(style=_LIST[block.ordered] + deeper)
+        elif block.kind == "table":
+            self._table(block.rows)
+            return
+        else:
+            style = "Quote" if block.kind == "quote" else None
+            paragraph = self.document.add_paragraph(style=style)
+        self._runs(paragraph, block.runs)
+
+    def _runs(self, paragraph: Any, runs: Sequence[Run]) -> None:
+        for run in runs:
+            made = paragraph.add_run(_clean(run.text))
+            made.bold, made.italic = run.bold or None, run.italic or None
+            if run.code:
+                made.font.name = "Consolas"
+            for name in run.cites:
+                self._cite(paragraph, name)
+
+    def _cite(self, paragraph: Any, name: str) -> None:
+        from docx.oxml import parse_xml
+
+        item = self._evidence.get(name)
+        if item is None or name not in self._numbers:
+            paragraph.add_run("[?]")
+            return
+        if item in self._notes:
+            again = paragraph.add_run(str(self._notes.index(item) + 1))
+            again.font.superscript = True
+            return
+        self._notes.append(item)
+        paragraph._p.append(
+            parse_xml(
+                f'<w:r xmlns:w="{_W}"><w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+                f'<w:footnoteReference w:id="{len(self._notes)}"/></w:r>'
+            )
+        )
+
+    def _table(self, rows: Sequence[Sequence[Sequence[Run]]]) -> None:
+        width = max((len(row) for row in rows), default=0)
+        if not width:
+            return
+        table = self.document.add_table(rows=0, cols=width, style="Light Grid Accent 1")
+        for row in rows:
+            cells = table.add_row().cells
+            for cell, runs in zip(cells, row, strict=False):
+                self._runs(cell.paragraphs[0], runs)
+        self.document.add_paragraph()
+
+    def appendix(self, pictures: Pictures) -> None:
+        report = self._report
+        sections = [
+            ("Checked, and not in order", notes_of(report)),
+            ("Sources that disagree", [f"{c.label}, {c.period_end}: {c.shown}" for c in
+                                       report.conflicts]),
+            ("Computed figures", [f"{f.label}, {f.period_end}: {f.printed()} = {f.formula}" for f in
+                                  report.figures if f.formula]),
+        ]  # fmt: skip
+        for title, lines in sections:
+            if lines:
+                self.document.add_heading(title, level=2)
+                for line in lines:
+                    self.line(line, "List Bullet")
+        self._pages(pictures)
+        for line in about(report):
+            self.line(line, "Caption")
+        for name, value in report.settings.items():
+            self.line(f"{name}: {value}", "Caption")
+
+    def _pages(self, pictures: Pictures) -> None:
+        """The appendix of evidence: each quote with its page's picture."""
+        from docx.shared import Cm
+
+        if not self._numbers:
+            return
+        self.document.add_heading("Evidence", level=2)
+        shown = 0
+        for item in cited(self._report, self._numbers):
+            self.line(_source(item))
+            picture = pictures.of(item) if shown < _PICTURES else None
+            if picture:
+                shown += 1
+                self.document.add_picture(io.BytesIO(picture), width=Cm(12))
+
+    def finish(self) -> None:
+        """Add the part with the footnotes."""
+        from docx.opc.packuri import PackURI
+        from docx.opc.part import Part
+
+        notes = [_separator(-1, "separator"), _separator(0, "continuationSeparator")]
+        for number, item in enumerate(self._notes, 1):
+            notes.append(
+                f'<w:footnote w:id="{number}"><w:p><w:pPr><w:pStyle w:val="FootnoteText"/></w:pPr>'
+                '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:footnoteRef/></w:r>'
+                f'<w:r><w:t xml:space="preserve"> {escape(_clean(_source(item)))}</w:t></w:r>'
+                "</w:p></w:footnote>"
+            )
+        xml = (
+            '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
+            f'<w:footnotes xmlns:w="{_W}">{"".join(notes)}</w:footnotes>'
+        )
+        package = self.document.part.package
+        part = Part(PackURI("/word/footnotes.xml"), _TYPE, xml.encode(), package)
+        self.document.part.relate_to(part, _RELATION)
+
+
+def _separator(number: int, kind: str) -> str:
+    return (
+        f'<w:footnote w:type="{kind}" w:id="{number}"><w:p><w:r><w:{kind}/></w:r></w:p>'
+        "</w:footnote>"
+    )
+
+
+def _source(item: Evidence) -> str:
+    where = f", {item.url}, retrieved {item.retrieved}" if item.url else ""
+    return f"{item.file}, {place(item)}{where}: “{one_line(item.quote)}” ({item.id})"
+
+
+def _clean(text: str) -> str:
+    """What XML can hold: control characters are left out."""
+    return "".join(letter for letter in text if letter in "\t\n" or ord(letter) >= 32)

@@ -25,7 +25,7 @@ _OUTFLOW = re.compile(
 )
 _IN = re.compile(
     r"(?i)\b(?:income|gains?|benefits?|increase|profit|proceeds|earnings|provided|change|sales?"
-    r"|receivables?|inventor\w+|assets|liabilit\w+|net)\b"
+    r"|receivables?|inventor\w+|assets|liabilit\w+)\b|, net\b"
 )
 _CHANGE = re.compile(
     r"(?i)\b(?:ros[e]|ris\w+|grew|grow\w*|increas\w*|up|climb\w*|jump\w*|gain\w*|higher|more|decreas\w*"

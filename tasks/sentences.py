@@ -84,6 +84,8 @@ def _split(block: str) -> list[str]:
         # The full stops of a quote are its own: the sentence around it goes on.
         if any(begin < match.start() < end for begin, end in quoted):
             continue
+        if re.fullmatch(r"\s*\d{1,3}\.", block[: match.start()]):
+            continue  # the number of a list's item
         if _ABBREVIATION.search(block[: match.start()]) and "[E" not in match.group():
             continue
         parts.append(block[start : match.end()])

@@ -16,6 +16,7 @@ from deskwork.flows import (
     command_documents,
     command_machine,
     command_record,
+    command_review,
     command_run,
     launching,
 )
@@ -35,7 +36,7 @@ def cli() -> None:
     """Long knowledge-work jobs that survive anything, with every quote led back to its source."""
 
 
-for module in (command_run, command_documents, command_record, command_machine):
+for module in (command_run, command_documents, command_record, command_review, command_machine):
     for command in module.COMMANDS:
         cli.add_command(command)
 

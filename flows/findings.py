@@ -10,6 +10,7 @@ from deskwork.flows.children import Child
 from deskwork.flows.running import Run
 from deskwork.tasks.job_desk import with_sources
 from deskwork.tasks.ledger import Ledger
+from deskwork.tasks.reviews import Review, corrected_figures, plain
 from deskwork.tools.collection import Collection
 from deskwork.tools.figures import Figure
 from deskwork.tools.tool import Evidence
@@ -18,8 +19,11 @@ from deskwork.tools.tool import Evidence
 class Findings:
     """The results of investigations over a run's documents."""
 
-    def __init__(self, run: Run, children: Sequence[Child] = ()) -> None:
+    def __init__(
+        self, run: Run, children: Sequence[Child] = (), reviews: Sequence[Review] = ()
+    ) -> None:
         self.run = run
+        self.reviews = list(reviews)
         self.children = list(children)
         self.collection: Collection = run.collection
         for child in self.children:
@@ -39,8 +43,9 @@ class Findings:
 
     @property
     def figures(self) -> dict[str, Figure]:
-        """Every figure that was bound or derived, by its id."""
-        return {name: item for child in self.children for name, item in child.figures.items()}
+        """Every figure that was bound or derived, by its id, as a person corrected it."""
+        found = {name: item for child in self.children for name, item in child.figures.items()}
+        return corrected_figures(found, self.reviews)
 
     def ledger(self) -> Ledger:
         """What a report over these findings may state."""
@@ -66,6 +71,15 @@ class Findings:
             for figure in self.figures.values()
         ]
         return "\n".join(lines)
+
+    def corrections(self) -> list[str]:
+        """What a person corrected in earlier runs, in words."""
+        return [
+            f"“{plain(review.before)}” is to be: “{plain(review.after)}”"
+            if review.what == "claim"
+            else f"{review.label}, {review.period_end}: {review.after}, not {review.before}"
+            for review in self.reviews
+        ]
 
     def nothing(self, question: str) -> str:
         """The report of a job that found no evidence: what was tried."""

@@ -8,6 +8,7 @@ was killed anywhere goes on there.
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from deskwork.tasks.progress import tell
 from deskwork.tasks.publishing import publish
 from deskwork.tasks.report import Report
 from deskwork.tasks.requests import ResearchRequest
+from deskwork.tasks.reviews import reviewed, reviews_of, standing
 from deskwork.tasks.session import Brief
 from deskwork.tasks.settings import BUILTIN_MODEL
 from deskwork.tasks.starts import read_image
@@ -69,7 +71,8 @@ class Research:
         self.tier: Tier = "high"
         self.files = [file.name for file in run.collection.files if file.state == "ready"]
         self.budget = Budget(self.session.history.limits, [self.session])
-        self.findings = Findings(run)
+        self.corrections = standing(run.bench.journal, run.session.job)
+        self.findings = Findings(run, (), self.corrections)
         self.web = bool(run.start["request"].get("web"))
 
     async def work(self) -> None:
@@ -79,7 +82,7 @@ class Research:
             plan = await self._plan()
             turns = self.schedule.tier("tool_turn", self.tier)
             children = await investigate(self.run, self.budget, plan, turns)
-            self.findings = await asyncio.to_thread(Findings, self.run, children)
+            self.findings = await asyncio.to_thread(Findings, self.run, children, self.corrections)
             if any(child.problem for child in children):
                 # Investigations that the whole job's limit cut short say nothing of the files.
                 check_limits(self.session.job, self.budget)
@@ -92,7 +95,9 @@ class Research:
                 )
             tier = self.schedule.tier("draft", self.tier)
             text = await self._converse("draft", prompts.DRAFT, self._draft_brief, tier)
-            checking = Checking(self.run, self.findings, self.question, self.budget)
+            checking = Checking(
+                self.run, self.findings, self.question, self.budget, self.corrections
+            )
             text, found = await checking.checked(text, self.tier)
         except OutOfBudget as error:
             # What was found is worth keeping: a partial report, labelled, with no model call.
@@ -169,7 +174,9 @@ class Research:
 
     def _draft_brief(self) -> str:
         findings = self.findings
-        return prompts.draft_brief(self.question, findings.in_words(), findings.listed())
+        return prompts.draft_brief(
+            self.question, findings.in_words(), findings.listed(), findings.corrections()
+        )
 
     def _publish(self, text: str, state: str, found: Checked, notes: list[str]) -> None:
         bench, job = self.run.bench, self.session.job
@@ -200,6 +207,9 @@ class Research:
             settings=self._settings(),
             as_of=self._as_of(),
         )
+        text = json.dumps(report.as_json(), ensure_ascii=False)
+        self.run.report = bench.blobs.put(text.encode())
+        report = reviewed(report, reviews_of(bench.journal, job))
         paths = publish(report, self.out, self.findings.collection)
         self.run.answer = (self.out / "report.md").read_text(encoding="utf-8")
         self.run.files = tuple(str(path) for path in paths)

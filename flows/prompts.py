@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _EVIDENCE = """\
 - Find the passages first (search_documents), read the pages that matter (read_document), and look
   at a page's picture (look_at_page) where layout or a chart matters.
@@ -134,9 +136,13 @@ def _listed(files: list[str]) -> str:
     return "\n".join(shown) or "- none"
 
 
-def draft_brief(question: str, findings: str, evidence: str) -> str:
-    """The opening of the draft."""
-    return f"Question: {question}\n\n{findings}\n\nEvidence and figures:\n{evidence}"
+def draft_brief(
+    question: str, findings: str, evidence: str, corrections: Sequence[str] = ()
+) -> str:
+    """The opening of the draft; corrections are what a person said of an earlier run's report."""
+    told = "\n".join(f"- {line}" for line in corrections)
+    more = f"\n\nA reviewer corrected an earlier report; keep to it:\n{told}" if told else ""
+    return f"Question: {question}\n\n{findings}\n\nEvidence and figures:\n{evidence}{more}"
 
 
 def repair_brief(question: str, draft: str, problems: list[str], evidence: str) -> str:

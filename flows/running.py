@@ -46,7 +46,8 @@ ended: ContextVar[asyncio.Event | None] = ContextVar("ended", default=None)
 
 @dataclass
 class Run:
-    """A job being run. Its work leaves ``answer`` and ``files``, recorded with the outcome.
+    """A job being run. Its work leaves ``answer``, ``files`` and ``report`` (the blob that holds it
+    as data), recorded with the outcome.
 
     ``steps`` is how the loop runs its steps: as Prefect tasks unless a test says otherwise.
     ``start`` is the job's first entry: the request, the settings, the files' hashes.
@@ -58,6 +59,7 @@ class Run:
     start: dict[str, Any]
     answer: str = ""
     files: tuple[str, ...] = ()
+    report: str = ""
     steps: Steps | None = None
 
 
@@ -219,6 +221,8 @@ def _leave(writer: Writer, run: Run | None, state: str, reason: str) -> None:
             meta: dict[str, Any] = {"state": state, "answer": run.answer}
             if reason:
                 meta["reason"] = reason
+            if run.report:
+                meta["report"] = run.report
             if run.files:
                 meta["files"] = list(run.files)
             faults.point("before-outcome")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from deskwork.tasks.claim_matching import Match, Source, match
 from deskwork.tasks.claim_numbers import Stated, quoted, stated_in
@@ -40,6 +41,13 @@ class Claim:
     figures: tuple[str, ...] = ()
     places: tuple[tuple[int, int, str], ...] = ()
 
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Claim:
+        """What ``asdict`` gave."""
+        lists = {name: tuple(row.get(name, ())) for name in ("evidence", "figures")}
+        places = tuple((start, end, name) for start, end, name in row.get("places", ()))
+        return cls(**{**row, **lists, "places": places})
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -54,10 +62,16 @@ class Checked:
         return [f'"{c.text}": {c.problem}' for c in self.claims if c.status == "unsupported"]
 
 
-def check(text: str, ledger: Ledger, judge: Callable[[Claim], str] | None = None) -> Checked:
+def check(
+    text: str,
+    ledger: Ledger,
+    judge: Callable[[Claim], str] | None = None,
+    corrected: Callable[[str], bool] | None = None,
+) -> Checked:
     """Check every sentence of a Markdown text.
 
-    ``judge`` may add a problem to a claim that stands so far (a correction, a second look).
+    ``judge`` may add a problem to a claim that stands so far (a second look). ``corrected`` tells
+    a sentence that a person wrote, which isn't checked.
     """
     claims: list[Claim] = []
     figures: dict[str, Figure] = {}
@@ -65,6 +79,8 @@ def check(text: str, ledger: Ledger, judge: Callable[[Claim], str] | None = None
         claim, stated = _claim(sentence, ledger)
         if claim is None:
             continue
+        if corrected and corrected(claim.text):
+            claim = replace(claim, status="corrected", problem="")
         if judge and claim.status == "supported" and (problem := judge(claim)):
             claim = replace(claim, status="unsupported", problem=problem)
         claims.append(claim)

@@ -20,7 +20,7 @@ from deskwork.tools.figures import Figure
 from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence
 
-_BETWEEN_RUNS = ("start", "resumed", "fork", "moved", "decision")
+_BETWEEN_RUNS = ("start", "resumed", "fork", "moved", "decision", "review")
 """Entries that are made while nothing runs: the time before them isn't spent."""
 
 

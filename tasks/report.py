@@ -50,6 +50,28 @@ class Report:
         """The text by its headings."""
         return sections_of(self.text)
 
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Report:
+        """A report from what `as_json` gave."""
+        return cls(
+            job=row["job"],
+            state=row["state"],
+            question=row["question"],
+            text=row["text"],
+            evidence=tuple(Evidence.from_json(item) for item in row["evidence"]),
+            claims=tuple(Claim.from_json(item) for item in row["claims"]),
+            figures=tuple(Figure.from_json(item) for item in row["figures"]),
+            conflicts=tuple(
+                Conflict(**{**item, "figures": tuple(item["figures"])}) for item in row["conflicts"]
+            ),
+            notes=tuple(row["notes"]),
+            usage=row["usage"],
+            sources=tuple(row["sources"]),
+            settings=row["settings"],
+            as_of=row["as_of"],
+            reviewed=row["reviewed"] or {},
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The object in ``report.json``."""
         cited = {name for claim in self.claims for name in claim.evidence}
@@ -58,6 +80,7 @@ class Report:
             "job": self.job,
             "state": self.state,
             "question": self.question,
+            "text": self.text,
             "sections": [asdict(section) for section in self.sections],
             "claims": [asdict(claim) for claim in self.claims],
             "figures": [_figure_row(figure) for figure in self.figures],

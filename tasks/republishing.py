@@ -1,0 +1,48 @@
+"""Publishing a finished report again, with what a person said of it since."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from deskwork.tasks.history import History
+from deskwork.tasks.job_desk import with_sources
+from deskwork.tasks.publishing import publish
+from deskwork.tasks.report import Report
+from deskwork.tasks.reviews import reviewed, reviews_of
+from deskwork.tasks.starts import first_entry
+from deskwork.tasks.workbench import Workbench
+from deskwork.tools.collection import Collection
+from deskwork.tools.errors import WrongUse
+
+
+def stored_report(bench: Workbench, job: str) -> tuple[Report, Path]:
+    """The report that a job published, and the folder it stands in.
+
+    Raises `NotFound` for an unknown job, `WrongUse` for one that published none.
+    """
+    ends = bench.journal.metas(bench.journal.job(job).id, "outcome")
+    for _, _, meta in reversed(ends):
+        if name := meta.get("report"):
+            report = Report.from_json(json.loads(bench.blobs.get(name)))
+            return report, Path(meta["files"][0]).parent
+    raise WrongUse(
+        f"Job {job} has published no report.", "Research jobs do, once they have come to an end."
+    )
+
+
+def republish(bench: Workbench, job: str, report: Report, folder: Path) -> list[Path]:
+    """Write all forms anew where they stand, with the job's reviews. Raises `StorageError`."""
+    return publish(reviewed(report, reviews_of(bench.journal, job)), folder, collected(bench, job))
+
+
+def collected(bench: Workbench, job: str) -> Collection:
+    """A job's documents: its files as they are now, and what its investigations fetched."""
+    files = [Path(path) for path in first_entry(bench.journal, job)["request"]["files"]]
+    collection = bench.library.collect([path for path in files if path.exists()])
+    for child in bench.journal.children(job):
+        history = History(bench.blobs)
+        for entry in bench.journal.entries(child.id):
+            history.apply(entry)
+        collection = with_sources(collection, history.sources, bench.blobs)
+    return collection

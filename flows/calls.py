@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -13,7 +14,14 @@ from deskwork.flows.launching import launch
 from deskwork.tasks.encoding import clean
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome
-from deskwork.tasks.requests import AskRequest, DocumentsRequest, ResearchRequest
+from deskwork.tasks.profiles import Tier
+from deskwork.tasks.question_sets import read_set
+from deskwork.tasks.requests import (
+    AskRequest,
+    DocumentsRequest,
+    EvaluationRequest,
+    ResearchRequest,
+)
 from deskwork.tasks.schedule import Asked
 from deskwork.tasks.schema import load_schema
 from deskwork.tools.errors import WrongUse
@@ -130,3 +138,41 @@ async def documents(
         job=job,
     )
     return await launch("documents", request, transport)
+
+
+async def evaluate(
+    question_set: str | Path,
+    *,
+    files: Sequence[str | Path] = (),
+    models: Sequence[str] = (),
+    budgets: Sequence[Tier] = ("high",),
+    scope: Literal["all", "file"] = "all",
+    web: bool | None = None,
+    out: str | Path | None = None,
+    limits: Limits | None = None,
+    job: str | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Outcome:
+    """Answer a set of questions over ``files`` and score the answers; ``out`` is a folder.
+
+    Each model answers at each budget, side by side. ``scope`` "file" asks each question over the
+    one file that its set names. As with `ask`, the same call again goes on, and no question is
+    asked twice. Raises `WrongUse` for a set that can't be read.
+    """
+    path = Path(question_set).absolute()
+    read_set(path)
+    request = checked(
+        EvaluationRequest,
+        question=f"Evaluate: {path.name}",
+        files=[Path(file).absolute() for file in files],
+        question_set=path,
+        set_hash=hashlib.sha256(path.read_bytes()).hexdigest(),
+        models=list(models),
+        budgets=list(budgets),
+        scope=scope,
+        web=web,
+        out=Path(out).absolute() if out else None,
+        limits=limits or Limits(max_steps=None),
+        job=job,
+    )
+    return await launch("evaluate", request, transport)

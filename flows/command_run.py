@@ -122,6 +122,42 @@ def documents(
     return _run(job, as_json=as_json)
 
 
+@click.command()
+@click.argument("question_set", type=_PATH)
+@click.option("--files", type=_PATH, multiple=True, help="Folder or file to answer from; repeat.")
+@click.option("--model", "models", multiple=True, help="A model at the endpoint; repeat.")
+@click.option(
+    "--budget",
+    "budgets",
+    type=click.Choice(["low", "high", "max"]),
+    multiple=True,
+    default=["high"],
+    show_default=True,
+    help="How long the models think; repeat to compare.",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(["all", "file"]),
+    default="all",
+    show_default=True,
+    help="Ask over all files, or over the one that the set names for a question.",
+)
+@click.option("--web/--no-web", default=None, help="Let the model search the web.")
+@click.option("--out", type=_PATH, help="Folder for the scores.")
+@click.option("--job", help="The job's id; left out, it follows from the inputs.")
+@_limits
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def evaluate(question_set: Path, as_json: bool, **options: Any) -> int:
+    """Answer the questions of QUESTION_SET and score the answers against its gold answers.
+
+    Takes FinanceBench, TAT-QA, and any JSON Lines with `question` and `answer`.
+    """
+    limits = {name: options.pop(f"max_{name}") for name in ("steps", "tokens", "cost", "seconds")}
+    given = {f"max_{name}": value for name, value in limits.items()}
+    job = calls.evaluate(question_set, limits=calls.checked(Limits, **given), **options)
+    return _run(job, as_json=as_json)
+
+
 def _expanded(paths: tuple[str, ...]) -> list[Path]:
     """The paths, patterns resolved. Raises `WrongUse` for a pattern that nothing fits."""
     found: list[Path] = []
@@ -243,4 +279,4 @@ def _print(done: Outcome, *, as_json: bool) -> int:
     return done.exit_code
 
 
-COMMANDS = [ask, research, documents, resume]
+COMMANDS = [ask, research, documents, evaluate, resume]

@@ -24,6 +24,7 @@ from deskwork.tasks.progress import tell
 from deskwork.tasks.requests import (
     AskRequest,
     DocumentsRequest,
+    EvaluationRequest,
     JobRequest,
     ResearchRequest,
     SourcesRequest,
@@ -48,6 +49,7 @@ lost = threading.Event()
 FLOWS = {
     "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
     "documents": ("deskwork.flows.extracting", "documents_flow", DocumentsRequest),
+    "evaluate": ("deskwork.flows.evaluating", "evaluate_flow", EvaluationRequest),
     "research": ("deskwork.flows.investigation", "research_flow", ResearchRequest),
 }
 """Each flow's module, its name there, and what it takes."""

@@ -92,6 +92,14 @@ Answer with one JSON object and nothing else, an empty list if all are supported
 {"unsupported": [{"claim": 3, "why": "one short sentence"}]}
 """
 
+GRADE = """\
+Step: grade.
+You compare an answer with the gold answer of the same question. It is right when it says the same
+in substance, however it is worded; what it adds doesn't matter unless it contradicts.
+
+Answer with one JSON object and nothing else: {"right": true, "why": "one short sentence"}
+"""
+
 REPAIR = """\
 Step: repair.
 You mend the draft of a report in which a check found problems.
@@ -193,3 +201,8 @@ def again_brief(brief: str, answer: str, problems: list[str]) -> str:
         f"{brief}\n\nAn earlier answer was checked and these problems were found:\n{listed}\n\n"
         f"The earlier answer:\n{answer}\n\nAnswer again, whole, with the problems mended."
     )
+
+
+def grade_brief(question: str, golds: Sequence[str], answer: str) -> str:
+    """The opening of a grading."""
+    return f"Question: {question}\n\nGold answer: {'; '.join(golds)}\n\nAnswer:\n{answer}"

@@ -6,11 +6,12 @@ The descriptions here are the form in the Prefect UI. Secrets never stand in a r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from deskwork.tasks.limits import Limits
+from deskwork.tasks.profiles import Tier
 from deskwork.tasks.schedule import Asked
 
 
@@ -98,4 +99,32 @@ class DocumentsRequest(JobRequest):
     out: Path | None = Field(
         default=None,
         description="The workbook to write; left empty, `documents` under the Deskwork home.",
+    )
+
+
+class EvaluationRequest(SourcesRequest):
+    """An evaluation: a set of questions with gold answers, scored by model and budget."""
+
+    question: str = Field(default="Evaluate.", description="What the evaluation is for.")
+    question_set: Path = Field(
+        description="The set: FinanceBench, TAT-QA, or rows with question and answer."
+    )
+    set_hash: str = Field(default="", description="The set's SHA-256: another set, another job.")
+    models: list[str] = Field(
+        default=[], description="Models at the endpoint, side by side; empty for the one set up."
+    )
+    budgets: list[Tier] = Field(
+        default=["high"], description="How long the models may think; each is tried."
+    )
+    scope: Literal["all", "file"] = Field(
+        default="all",
+        description="Whether a question is asked over all files, or over the one its set names.",
+    )
+    limits: Limits = Field(
+        default=Limits(max_steps=None),
+        description="How much the evaluation may use before it stops and reports.",
+    )
+    out: Path | None = Field(
+        default=None,
+        description="Folder for the scores; left empty, `evaluations` under the Deskwork home.",
     )

@@ -82,6 +82,7 @@ async def research(
     images: Sequence[str | Path] = (),
     web: bool | None = None,
     out: str | Path | None = None,
+    review_plan: bool = False,
     budget: Asked = "high",
     model: str | None = None,
     limits: Limits | None = None,
@@ -90,11 +91,14 @@ async def research(
 ) -> Outcome:
     """Plan, investigate, draft, check and publish a cited report; ``out`` is its folder.
 
+    With ``review_plan`` the job waits for a person once it has a plan.
+
     As with `ask`, the same call again goes on. The outcome's ``files`` name what was published.
     """
     request = checked(
         ResearchRequest,
         question=clean(question),
+        review_plan=review_plan,
         files=[Path(path).absolute() for path in files],
         images=[Path(path).absolute() for path in images],
         web=web,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deskwork.flows import prompts
@@ -11,7 +12,7 @@ from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.limits import Limits
-from deskwork.tasks.plan import Part, Plan
+from deskwork.tasks.plan import Part
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief, Session
@@ -20,7 +21,7 @@ from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tools.figures import Figure
 from deskwork.tools.selection import fitting_tools
 from deskwork.tools.sources import Source
-from deskwork.tools.tool import Evidence
+from deskwork.tools.tool import Evidence, Tool
 
 AT_ONCE = 6
 STEPS = 40
@@ -49,8 +50,10 @@ class Child:
     sources: list[Source] = field(default_factory=list)
 
 
-async def investigate(run: Run, total: Budget, plan: Plan, tier: Tier) -> list[Child]:
-    """Run the plan's investigations side by side; finished ones cost nothing.
+async def investigate(
+    run: Run, total: Budget, parts: Sequence[Part], tier: Tier, first: int = 1
+) -> list[Child]:
+    """Run investigations side by side; finished ones cost nothing. ``first`` is the first's number.
 
     One that runs into its own limits is reported with what it has. Any other failure is raised
     once all have come to rest.
@@ -62,7 +65,7 @@ async def investigate(run: Run, total: Budget, plan: Plan, tier: Tier) -> list[C
         async with gate:
             return await _investigate(run, total, sessions, number, part, tier)
 
-    runs = [one(number, part) for number, part in enumerate(plan.investigations, 1)]
+    runs = [one(number, part) for number, part in enumerate(parts, first)]
     outcomes = await asyncio.gather(*runs, return_exceptions=True)
     children = [outcome for outcome in outcomes if isinstance(outcome, Child)]
     for outcome in outcomes:
@@ -76,7 +79,7 @@ async def _investigate(
 ) -> Child:
     child = Child(number, part.title, part.question)
     bench, parent = run.bench, run.session.job
-    limits = Limits(max_steps=STEPS)
+    limits = Limits(max_steps=part.steps or STEPS)
     start = Start(
         flow="investigation",
         key=f"{parent}.{number}",
@@ -101,7 +104,7 @@ async def _investigate(
             await session.append(going_on(session.history, start))
         session.desk = bench.desk(session, run.collection)
         web = bool(run.start["request"].get("web"))
-        tools = tuple(fitting_tools(documents=True, web=web))
+        tools = _tools(part, web=web)
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]
         question = run.start["request"]["question"]
@@ -138,6 +141,13 @@ async def _investigate(
         raise
     finally:
         writer.release(state, reason)
+
+
+def _tools(part: Part, *, web: bool) -> tuple[Tool, ...]:
+    """The tools of an investigation: those its plan names among what the job has, else all."""
+    fitting = fitting_tools(documents=True, web=web)
+    named = [tool for tool in fitting if tool.name in (*part.tools, "cite", "read_result")]
+    return tuple(named if len(named) > 2 else fitting)
 
 
 def _so_far(session: Session) -> str:

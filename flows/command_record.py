@@ -6,6 +6,7 @@ import datetime
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -93,13 +94,27 @@ def fork(job: str, at: int, new_id: str | None, model: str | None) -> None:
 @click.option("--run-again", is_flag=True, help="Run the interrupted call again.")
 @click.option("--result", help="Take this text as the call's result.")
 @click.option("--give-up", is_flag=True, help="Tell the model that the call's end is unknown.")
-def answer(job: str, run_again: bool, result: str | None, give_up: bool) -> None:
-    """Decide what a waiting JOB asks: what to do about a call that began and never ended."""
-    if sum([run_again, result is not None, give_up]) != 1:
+@click.option("--approve", is_flag=True, help="Go by the plan as it is.")
+@click.option(
+    "--edit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Go by this plan instead, a JSON file.",
+)
+def answer(
+    job: str, run_again: bool, result: str | None, give_up: bool, approve: bool, edit: Path | None
+) -> None:
+    """Decide what a waiting JOB asks: about its plan, or a call that began and never ended."""
+    if sum([run_again, result is not None, give_up, approve, edit is not None]) != 1:
         raise WrongUse(
-            "Say one thing about the interrupted call.",
-            "--run-again, --result TEXT or --give-up.",
+            "Say one thing about what the job waits for.",
+            "--approve or --edit FILE for a plan; --run-again, --result TEXT or --give-up for "
+            "an interrupted call.",
         )
+    if approve or edit:
+        with _bench() as bench:
+            records.decide_plan(bench.journal, job, edit)
+        click.echo(f"Go on with `deskwork resume {job}`.", err=True)
+        return
     if give_up:
         result = "Error: it is not known whether this call took effect; do not count on it."
     with _bench() as bench:

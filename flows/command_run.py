@@ -85,11 +85,15 @@ def ask(text: str, tools: tuple[str, ...], **options: Any) -> int:
 @click.command()
 @click.argument("question")
 @click.option("--out", type=_PATH, help="Folder for the report.")
+@click.option("--review-plan", is_flag=True, help="Wait with the plan until a person approves it.")
 @_common
-def research(question: str, out: Path | None, **options: Any) -> int:
+def research(question: str, out: Path | None, review_plan: bool, **options: Any) -> int:
     """Research QUESTION: plan, investigate, draft, check, and publish a cited report."""
     given = _given(options)
-    return _run(calls.research(question, out=out, **given), as_json=options["as_json"])
+    return _run(
+        calls.research(question, out=out, review_plan=review_plan, **given),
+        as_json=options["as_json"],
+    )
 
 
 @click.command()

@@ -20,15 +20,17 @@ from prefect.runtime import flow_run as current_run
 from deskwork.flows import prompts
 from deskwork.flows.agent import prefect_state
 from deskwork.flows.checking import Checking
-from deskwork.flows.children import investigate
+from deskwork.flows.children import Child, investigate
 from deskwork.flows.findings import Findings
 from deskwork.flows.loop import Budget, check_limits, run_conversation
+from deskwork.flows.planning import planned
+from deskwork.flows.reflecting import reflect
 from deskwork.flows.running import Run, run_job
 from deskwork.flows.sorting import budget_of
 from deskwork.tasks.claims import Checked, check
 from deskwork.tasks.conflicts import conflicts_of
 from deskwork.tasks.outcomes import descendants, usage_of
-from deskwork.tasks.plan import Plan, read_plan
+from deskwork.tasks.plan import Plan
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
 from deskwork.tasks.publishing import publish
@@ -37,11 +39,7 @@ from deskwork.tasks.requests import ResearchRequest
 from deskwork.tasks.reviews import reviewed, reviews_of, standing
 from deskwork.tasks.session import Brief
 from deskwork.tasks.settings import BUILTIN_MODEL
-from deskwork.tasks.starts import read_image
 from deskwork.tasks.states import NeedsReview, OutOfBudget
-from deskwork.tools.errors import Stop
-
-PLAN_TRIES = 3
 
 
 @flow(name="research", persist_result=False)
@@ -79,13 +77,9 @@ class Research:
         """Do the job. Raises `NeedsReview` or `OutOfBudget` once the report is published."""
         try:
             self.tier = await budget_of(self.run, self.budget)
-            plan = await self._plan()
-            turns = self.schedule.tier("tool_turn", self.tier)
-            children = await investigate(self.run, self.budget, plan, turns)
-            self.findings = await asyncio.to_thread(Findings, self.run, children, self.corrections)
-            if any(child.problem for child in children):
-                # Investigations that the whole job's limit cut short say nothing of the files.
-                check_limits(self.session.job, self.budget)
+            tier = self.schedule.tier("plan", self.tier)
+            plan = await planned(self.run, self.budget, self.files, tier, self.out)
+            children = await self._investigated(plan)
             if not self.findings.evidence:
                 nothing = self.findings.nothing(self.question)
                 self._publish(nothing, "needs review", Checked((), ()), [])
@@ -117,38 +111,21 @@ class Research:
                 f"Read {self.out / 'report.md'}; the list is at its end.",
             )
 
-    async def _plan(self) -> Plan:
-        tier = self.schedule.tier("plan", self.tier)
-
-        def brief() -> Brief:
-            images = tuple(read_image(Path(p)) for p in self.run.start["request"]["images"])
-            text = prompts.plan_brief(self.question, self.files, web=self.web)
-            return Brief(prompts.PLAN, text, (), tier, images)
-
-        for number in range(PLAN_TRIES):
-            answer = await run_conversation(
-                self.session,
-                "plan",
-                brief,
-                [self.budget],
-                title="plan",
-                steps=self.run.steps,
-            )
-            try:
-                plan = read_plan(answer)
-            except ValueError as error:
-                conversation = self.session.history.conversations["plan"]
-                why = f"invalid {number + 1}"
-                if number + 1 < PLAN_TRIES and why not in conversation.told:
-                    await self.session.say(conversation, str(error), why)
-                continue
-            for part in plan.investigations:
-                tell("plan", self.session.job, f"investigation: {part.title}")
-            return plan
-        raise Stop(
-            "The model gave no usable plan in three tries.",
-            f"`deskwork show {self.session.job}` has them; try a larger --budget or another model.",
-        )
+    async def _investigated(self, plan: Plan) -> list[Child]:
+        """The plan's investigations, and those that reflection adds to them."""
+        turns = self.schedule.tier("tool_turn", self.tier)
+        parts, children, number = plan.investigations, list[Child](), 1
+        while parts:
+            first = len(children) + 1
+            children += await investigate(self.run, self.budget, parts, turns, first)
+            self.findings = await asyncio.to_thread(Findings, self.run, children, self.corrections)
+            if any(child.problem for child in children):
+                # Investigations that the whole job's limit cut short say nothing of the files.
+                check_limits(self.session.job, self.budget)
+            tier = self.schedule.tier("plan", self.tier)
+            parts = await reflect(self.run, self.findings, self.question, self.budget, tier, number)
+            number += 1
+        return children
 
     async def _converse(self, label: str, system: str, text: Any, tier: Tier) -> str:
         return await run_conversation(

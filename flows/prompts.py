@@ -52,6 +52,18 @@ Answer with one JSON object and nothing else:
  "investigations": [{"title": "two to five words", "question": "one question"}]}
 """
 
+REFLECT = """\
+Step: reflect.
+You compare what a research job has found with the question it is to answer.
+
+Add an investigation only for something the question asks, that is missing or contradictory in the
+findings, and that the documents or the web could still hold. What was looked for and not found is
+not looked for again. Most jobs need nothing added.
+
+Answer with one JSON object and nothing else:
+{"why": "one sentence", "add": [{"title": "two to five words", "question": "one question"}]}
+"""
+
 INVESTIGATE = f"""\
 Step: investigate.
 You are a careful analyst who works with tools on one part of a larger research job.
@@ -142,6 +154,11 @@ def _listed(files: list[str]) -> str:
     if len(files) > 200:
         shown.append(f"- and {len(files) - 200} more; list_documents names all")
     return "\n".join(shown) or "- none"
+
+
+def reflect_brief(question: str, findings: str) -> str:
+    """The opening of a reflection."""
+    return f"Question: {question}\n\n{findings}"
 
 
 def draft_brief(

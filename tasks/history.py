@@ -29,6 +29,7 @@ class History:
 
     ``evidence`` and ``figures`` map ids to what was cited and bound; ``sources`` is what was
     fetched, in order.
+    ``plan`` is what a person said of the plan: True, or another one; None if nothing.
     ``decisions`` maps (turn, place) of a call to what a
     person decided about it. ``not_before`` is Unix time before which no request is sent;
     ``failed_attempts`` counts the attempts since the last reply that ended in an outage.
@@ -44,6 +45,7 @@ class History:
         self.figures: dict[str, Figure] = {}
         self.sources: list[Source] = []
         self.decisions: dict[tuple[int, int], dict[str, Any]] = {}
+        self.plan: dict[str, Any] | bool | None = None
         self.notes: dict[str, dict[str, Any]] = {}
         self.outcome: dict[str, Any] | None = None
         self.not_before = 0.0
@@ -54,7 +56,9 @@ class History:
     def apply(self, entry: Entry, reply: Reply | None = None) -> None:
         """Take one entry; a live one comes with its reply, which saves reading it again."""
         handler = getattr(self, f"_on_{entry.kind}", None)
-        if entry.kind == "decision":
+        if entry.kind == "decision" and "plan" in entry.meta:
+            self.plan = entry.meta["plan"]
+        elif entry.kind == "decision":
             # It covers one start of the call: one that began later is a new question.
             self.decisions[entry.meta["turn"], entry.meta["place"]] = {
                 **entry.meta,

@@ -10,12 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Part(BaseModel):
-    """One investigation: a question that stands alone."""
+    """One investigation: a question that stands alone, with its own tools and limit of steps."""
 
     model_config = ConfigDict(extra="ignore")
 
     title: str = Field(min_length=1, max_length=200)
     question: str = Field(min_length=1)
+    tools: list[str] = Field(default=[], description="Left empty: all that the job has.")
+    steps: int | None = Field(default=None, ge=2, le=100)
 
 
 class Plan(BaseModel):
@@ -37,6 +39,20 @@ def read_plan(text: str) -> Plan:
             for row in error.errors()[:5]
         )
         raise ValueError(f"The plan is not of the form asked for: {problems}.") from None
+
+
+class _Reflection(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    add: list[Part] = Field(default=[], max_length=4)
+
+
+def read_reflection(text: str) -> list[Part]:
+    """The investigations that a reflection adds; an answer of no use adds none."""
+    try:
+        return _Reflection.model_validate(first_object(text)).add
+    except ValueError:
+        return []
 
 
 def first_object(text: str) -> Any:

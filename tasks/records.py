@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from deskwork.tasks.blobs import Blobs
@@ -10,6 +11,7 @@ from deskwork.tasks.entries import FIRST_PARENT, BlobSegment, Draft, Entry
 from deskwork.tasks.history import History
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.outcomes import descendants, outcome, usage_of
+from deskwork.tasks.plan import read_plan
 from deskwork.tasks.starts import first_entry
 from deskwork.tasks.usage import usage_rows
 from deskwork.tools.errors import WrongUse
@@ -154,3 +156,29 @@ def decide(journal: Journal, blobs: Blobs, job: str, result: str | None) -> list
         return decided
     finally:
         writer.release("stopped", reason and "decided; resume to go on")
+
+
+def decide_plan(journal: Journal, job: str, edited: Path | None) -> None:
+    """Record that a person approved a job's plan, or gave another one.
+
+    Raises `WrongUse` when the job doesn't wait for that, or the file holds no plan.
+    """
+    found = journal.job(job)
+    if found.state != "waiting for a person" or "plan" not in found.reason.lower():
+        raise WrongUse(
+            f"Job {job} doesn't wait for its plan to be approved; it is {found.state}.",
+            f"`deskwork show {job}` tells where it stands.",
+        )
+    plan: Any = True
+    if edited is not None:
+        try:
+            plan = read_plan(edited.read_text(encoding="utf-8")).model_dump(exclude_defaults=True)
+        except (OSError, ValueError) as error:
+            raise WrongUse(
+                f"{edited} holds no plan: {error}.", "Change what plan.json holds."
+            ) from None
+    writer = journal.acquire(job)
+    try:
+        writer.append([Draft("decision", {"plan": plan})])
+    finally:
+        writer.release("stopped", "the plan is decided; resume to go on")

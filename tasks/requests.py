@@ -74,6 +74,10 @@ class ResearchRequest(SourcesRequest):
         default=None,
         description="Folder for the report; left empty, `reports` under the Deskwork home.",
     )
+    review_plan: bool = Field(
+        default=False,
+        description="Whether the job waits, once it has a plan, until a person approves it.",
+    )
 
 
 class DocumentsRequest(JobRequest):

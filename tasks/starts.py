@@ -64,6 +64,8 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
         # Only where it is on: a job without it is the same job as before there was any.
         plain = {name: value for name, value in plain.items() if name != "web"}
         plain |= {"web": True} if web else {}
+    if not plain.get("review_plan", True):
+        del plain["review_plan"]
     where = {"files", "images", "out", "question_set"}
     inputs = {name: value for name, value in plain.items() if name not in where}
     hashed = dumps([flow, inputs, images, [list(pair) for pair in files]])

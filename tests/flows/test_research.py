@@ -14,12 +14,13 @@ from deskwork.flows.investigation import Research
 from deskwork.flows.running import Run, prepare
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import Asked, Said, ScriptedModel
+from deskwork.tasks.records import decide_plan
 from deskwork.tasks.requests import ResearchRequest
 from deskwork.tasks.starts import find_or_create, first_entry, make_start
-from deskwork.tasks.states import NeedsReview, OutOfBudget
+from deskwork.tasks.states import NeedsReview, OutOfBudget, WaitingForPerson
 from deskwork.tasks.steps import PLAIN
 from deskwork.tasks.workbench import Workbench
-from deskwork.tools.errors import Stop
+from deskwork.tools.errors import Stop, WrongUse
 from tests.jobs import settings_in
 
 QUOTE = "Net sales rose to 842.6 million in fiscal 2025"
@@ -34,6 +35,8 @@ def steps(asked: Asked, *, draft: str = "", quote: str = QUOTE) -> Said:
     """A model that plans, cites one quote in each investigation, and writes a draft."""
     step = asked.system.split(".")[0].removeprefix("Step: ")
     ids = re.findall(r"\bE[0-9a-f]{8}\b", str([m["text"] for m in asked.messages]))
+    if step in ("check", "reflect"):
+        return Said("{}")
     if step == "plan":
         return Said(f"Here it is:\n```json\n{json.dumps(PLAN)}\n```")
     if step == "investigate":
@@ -46,14 +49,21 @@ def steps(asked: Asked, *, draft: str = "", quote: str = QUOTE) -> Said:
 
 @contextlib.asynccontextmanager
 async def run_of(
-    tmp_path: Path, model: ScriptedModel, limits: Limits | None = None
+    tmp_path: Path,
+    model: ScriptedModel,
+    limits: Limits | None = None,
+    *,
+    review_plan: bool = False,
 ) -> AsyncIterator[Run]:
     files = tmp_path / "files"
     files.mkdir(exist_ok=True)
     (files / "a.md").write_text(f"# Report\n\n{QUOTE}, after 781.3 million in fiscal 2024.\n")
     bench = Workbench(settings_in(tmp_path / "home"), transport=model.transport())
     request = ResearchRequest(
-        question="How did sales do?", files=[files], limits=limits or Limits()
+        question="How did sales do?",
+        files=[files],
+        limits=limits or Limits(),
+        review_plan=review_plan,
     )
     start = make_start("research", request, bench.recorded_settings())
     job = find_or_create(bench.journal, start)
@@ -109,7 +119,7 @@ async def test_what_does_not_stand_is_repaired_or_marked(
         with pytest.raises(NeedsReview, match="The report has 1 claim that"):
             await Research(run, tmp_path / "out").work()
         tiers = [(n, c.opening.tier) for n, c in run.session.history.conversations.items()]
-    assert [tier for label, tier in tiers if "check" not in label] == [
+    assert [tier for label, tier in tiers if label.split()[0] not in ("check", "reflect")] == [
         "high",
         "high",
         "high",
@@ -168,6 +178,48 @@ async def test_a_plan_that_is_none_is_asked_for_again_then_given_up(tmp_path: Pa
             await Research(run, tmp_path / "out").work()
     assert len(model.requests) == 3
     assert "at least 3 items" in model.requests[1].messages[-1]["text"]
+
+
+async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_edited(tmp_path: Path) -> None:
+    model = ScriptedModel(steps)
+    async with run_of(tmp_path, model, review_plan=True) as run:
+        with pytest.raises(WaitingForPerson, match="3 investigations, about"):
+            await Research(run, tmp_path / "out").work()
+        job = run.session.job
+    assert len(model.requests) == 1  # nothing but the plan was paid for
+    plan = json.loads((tmp_path / "out" / "plan.json").read_text())
+    assert plan == PLAN
+    plan["investigations"].append({"title": "Mine", "question": "My own?", "steps": 5})
+    (tmp_path / "mine.json").write_text(json.dumps(plan))
+    bench = Workbench(settings_in(tmp_path / "home"))
+    with pytest.raises(WrongUse, match="doesn't wait for its plan"):
+        decide_plan(bench.journal, job, tmp_path / "mine.json")
+    bench.journal.acquire(job).release("waiting for a person", "The plan has 3 investigations.")
+    with pytest.raises(WrongUse, match="holds no plan"):
+        decide_plan(bench.journal, job, tmp_path / "files" / "a.md")
+    decide_plan(bench.journal, job, tmp_path / "mine.json")
+    bench.journal.database.close()
+    async with run_of(tmp_path, model, review_plan=True) as run:
+        await Research(run, tmp_path / "out").work()
+        titles = [child.title for child in run.bench.journal.children(run.session.job)]
+    assert titles == ["Question 1?", "Question 2?", "Question 3?", "My own?"]
+    assert sum(asked.system.startswith("Step: plan") for asked in model.requests) == 1
+
+
+async def test_what_is_missing_is_investigated_once_more(tmp_path: Path) -> None:
+    def script(asked: Asked) -> Said:
+        if asked.system.startswith("Step: reflect"):
+            rounds = sum(a.system.startswith("Step: reflect") for a in model.requests)
+            add = [{"title": "More", "question": f"And then {min(rounds, 1)}?"}]
+            return Said(json.dumps({"why": "x", "add": add}))
+        return steps(asked)
+
+    model = ScriptedModel(script)
+    async with run_of(tmp_path, model) as run:
+        await Research(run, tmp_path / "out").work()
+        titles = [child.title for child in run.bench.journal.children(run.session.job)]
+    # The second round asks for the same again, which is no investigation.
+    assert titles == ["Question 1?", "Question 2?", "Question 3?", "And then 1?"]
 
 
 async def test_a_folder_that_can_not_be_written_loses_nothing(tmp_path: Path) -> None:

@@ -201,7 +201,8 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_edited(tmp_path: 
     bench.journal.database.close()
     async with run_of(tmp_path, model, review_plan=True) as run:
         await Research(run, tmp_path / "out").work()
-        titles = [child.title for child in run.bench.journal.children(run.session.job)]
+        children = run.bench.journal.children(run.session.job)
+        titles = [child.title for child in sorted(children, key=lambda child: child.id)]
     assert titles == ["Question 1?", "Question 2?", "Question 3?", "My own?"]
     assert sum(asked.system.startswith("Step: plan") for asked in model.requests) == 1
 
@@ -217,7 +218,8 @@ async def test_what_is_missing_is_investigated_once_more(tmp_path: Path) -> None
     model = ScriptedModel(script)
     async with run_of(tmp_path, model) as run:
         await Research(run, tmp_path / "out").work()
-        titles = [child.title for child in run.bench.journal.children(run.session.job)]
+        children = run.bench.journal.children(run.session.job)
+        titles = [child.title for child in sorted(children, key=lambda child: child.id)]
     # The second round asks for the same again, which is no investigation.
     assert titles == ["Question 1?", "Question 2?", "Question 3?", "And then 1?"]
 

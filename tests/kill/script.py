@@ -72,8 +72,9 @@ def file_of(task: str, part: int) -> str:
 
 def step_of(asked: Asked) -> Step:
     opening = asked.messages[0]["text"]
-    task = _find(r"TASK=(\w+);", opening)
     kind = _find(r"Step: (\w+)", asked.system)
+    # A check sees sentences and quotes alone; they tell the task.
+    task = _find(r"Company (\w+?)x\d" if kind == "check" else r"TASK=(\w+);", opening)
     part = {"answer": "ask", "investigate": ""}.get(kind, kind)
     return Step(task, part or _find(r"PART=(\d+);", opening), asked.replies)
 
@@ -89,6 +90,8 @@ def say(asked: Asked) -> Said:
             for part in range(1, PARTS + 1)
         ]
         return Said(json.dumps({"title": f"Report {step.task}", "investigations": parts}))
+    if step.part in ("check", "reflect"):
+        return Said("{}")
     if step.part == "draft":
         found = re.findall(r'\[(E[0-9a-f]{8})\] \S+, page 1: "([^"]+)"', _last(asked))
         lines = "\n\n".join(f"{quote} [{name}]" for name, quote in sorted(found, key=_second))

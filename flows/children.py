@@ -99,7 +99,8 @@ async def _investigate(
             await session.append(going_on(session.history, start))
         session.desk = bench.desk(session, run.collection)
         web = bool(run.start["request"].get("web"))
-        tools = tuple(fitting_tools(documents=True, web=web))
+        filings = web and session.settings.web.with_filings
+        tools = tuple(fitting_tools(documents=True, web=web, filings=filings))
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]
         question = run.start["request"]["question"]
@@ -152,8 +153,12 @@ _IN_WORDS = {
     "search_documents": ("searched for “{}”", "query"),
     "search_web": ("searched the web for “{}”", "query"),
     "fetch_page": ("fetched {}", "url"),
+    "filing_search": ("searched filings for “{}”", "query"),
+    "filings": ("looked for filings of {}", "company"),
+    "read_filing": ("read a filing of {}", "company_or_url"),
+    "facts": ("looked for facts of {}", "company"),
 }
-_ON_THE_WEB = ("search_web", "fetch_page")
+_ON_THE_WEB = ("search_web", "fetch_page", "filing_search", "filings", "read_filing", "facts")
 
 
 def tried(session: Session) -> list[str]:

@@ -11,7 +11,10 @@ from deskwork.tools.web.addresses import Allowed
 from deskwork.tools.web.options import SEARCHES, WebOptions
 
 _NUMBERS = ("max_bytes", "seconds", "max_age", "per_second")
-_TEXTS = ("search", "searxng_url", "contact", "brave_key_file", "tavily_key_file")
+_ADDRESSES = ("searxng_url", "sec_www", "sec_data", "sec_search")
+_TEXTS = ("search", *_ADDRESSES, "contact", "brave_key_file", "tavily_key_file")
+_HTTP = ("http://", "https://")
+_CONTACT = "DESKWORK_CONTACT"
 _KNOWN = ("enabled", "allow", *_TEXTS, *_NUMBERS)
 
 
@@ -22,6 +25,8 @@ def read_web(table: Any, key_variables: dict[str, str]) -> WebOptions:
     """
     if not isinstance(table, dict):
         raise WrongUse("web in deskwork.toml is no table.", "Write it as [web].")
+    if contact := os.environ.get(_CONTACT, "").strip():
+        table = {**table, "contact": contact}
     _check(table)
     given: dict[str, Any] = {
         name: os.environ.get(variable, "").strip() or _from_file(f"{name}_file", table)
@@ -47,9 +52,10 @@ def _check(table: dict[str, Any]) -> None:
         wrong.append("allow")
     if table.get("search", SEARCHES[0]) not in SEARCHES:
         wrong.append("search")
-    address = table.get("searxng_url", "")
-    if isinstance(address, str) and address and not address.startswith(("http://", "https://")):
-        wrong.append("searxng_url")
+    for name in _ADDRESSES:
+        address = table.get(name, "")
+        if isinstance(address, str) and address and not address.startswith(_HTTP):
+            wrong.append(name)
     # It stands in a header: other letters can't be sent.
     contact = table.get("contact", "")
     if isinstance(contact, str) and not (contact.isascii() and contact.isprintable()):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from deskwork.tools.calculation import calculate
 from deskwork.tools.errors import NotFound
+from deskwork.tools.filings.tools import company, facts, filing_search, filings, read_filing
 from deskwork.tools.reading import (
     cite,
     list_documents,
@@ -19,6 +20,7 @@ from deskwork.tools.web.tools import fetch_page, search_web
 _TOOLS = (
     *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
     *(search_web, fetch_page),
+    *(company, filings, read_filing, filing_search, facts),
 )
 
 

@@ -162,5 +162,5 @@ def desk_of(web: Web, home: Path) -> DocumentDesk:
     return DocumentDesk(Library(home).collect([]), online=web)
 
 
-async def run(name: str, desk: DocumentDesk, **arguments: Any) -> ToolResult:
+async def run(name: str, desk: DocumentDesk, /, **arguments: Any) -> ToolResult:
     return await default_tools()[name].run(arguments, desk)

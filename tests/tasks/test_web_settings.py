@@ -43,6 +43,9 @@ def test_the_table_gives_options_and_keys_come_from_elsewhere(
     assert "a@b.example" not in str(bench.recorded_settings())
     monkeypatch.setenv("DESKWORK_CONTACT", "Bob Example bob@c.example")
     assert load_settings().web.contact == "Bob Example bob@c.example"
+    monkeypatch.setenv("DESKWORK_CONTACT", "Zoë z@c.example")
+    with pytest.raises(WrongUse, match="DESKWORK_CONTACT holds letters"):
+        load_settings()
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class Edgar:
     def _agent(self) -> str:
         """The User-Agent in the form that the SEC prescribes, "Name email"."""
         contact = self._web.options.contact.strip()
-        if "@" not in contact or " " not in contact:
+        if not self._web.options.names_someone:
             what = f"{contact!r} is not of that form" if contact else "none is set"
             raise ToolError(
                 "The SEC answers only programs that say who runs them, by name and mail address; "

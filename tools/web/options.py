@@ -18,7 +18,7 @@ class WebOptions:
     results are taken again; ``per_second`` how often one host is asked. ``contact`` stands in the
     User-Agent: a name and a mail address. ``sec_www``, ``sec_data`` and ``sec_search`` are where
     EDGAR's documents, data and full text search are; ``filings`` is whether jobs with the web get
-    the tools over filings, None for wherever ``contact`` holds a mail address.
+    the tools over filings, None for wherever ``contact`` is a name and a mail address.
     """
 
     enabled: bool = False
@@ -40,7 +40,12 @@ class WebOptions:
     @property
     def with_filings(self) -> bool:
         """Whether a job with the web has the tools over filings."""
-        return "@" in self.contact if self.filings is None else self.filings
+        return self.names_someone if self.filings is None else self.filings
+
+    @property
+    def names_someone(self) -> bool:
+        """Whether ``contact`` is what the SEC asks for: a name and a mail address."""
+        return "@" in self.contact and " " in self.contact.strip()
 
     def recorded(self) -> dict[str, Any]:
         """What a job keeps of them: what says where its results came from, and no secret."""

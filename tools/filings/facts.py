@@ -92,7 +92,7 @@ class CompanyFacts:
         """From the file's bytes. Raises `ToolError` when it holds something else."""
         try:
             text, _ = decode(data)
-            value = json.loads(text, parse_float=Written, parse_int=Written)
+            value = json.loads(text, parse_float=Written, parse_int=Written, parse_constant=Written)
         except (ValueError, RecursionError):
             value = None
         if not is_company_facts(value):
@@ -118,6 +118,8 @@ def _facts(concept: str, unit: str, rows: Sequence[Mapping[str, Any]]) -> tuple[
             value = Decimal(str(row["val"]))
         except (ValueError, InvalidOperation):
             continue  # no date, or no number: nothing that could be compared
+        if not value.is_finite():
+            continue
         vintage = Vintage(
             value,
             str(row.get("accn") or ""),

@@ -92,7 +92,8 @@ async def read_filing(
 ) -> ToolResult:
     """Fetch a filing's primary document and make it a document of this job.
 
-    The result names the document and shows its first pages. Read on with read_document, search in
+    Other documents of a filing, such as the press release of an 8-K, are read by their address. The
+    result names the document and shows its first pages. Read on with read_document, search in
     it with search_documents, and cite from it with the same name and page.
     """
     edgar = Edgar(desk.web)
@@ -107,9 +108,13 @@ async def read_filing(
         found = await find_company(edgar, company_or_url)
         url = (await find_filing(edgar, found, number)).url
     source = await edgar.get(url, FOREVER, f"EDGAR has no document {url} (yet).")
-    result = await asyncio.to_thread(as_document, source, desk.collection, page)
+    # A filing has no menus, and looking for its main text takes seconds.
+    result = await asyncio.to_thread(as_document, source, desk.collection, page, whole=True)
     number = accession_of(source.final_url)
     text = f"SEC filing {number}.\n{result.text}" if number else result.text
+    folder = url.rpartition("/")[0]
+    if number and not url.endswith("-index.htm"):
+        text += f"\nIts exhibits are listed in {folder}/{number}-index.htm (read_filing)."
     return ToolResult(text, sources=result.sources, data={**result.data, "accession": number})
 
 

@@ -59,9 +59,12 @@ async def fetch_page(
     return await asyncio.to_thread(as_document, source, desk.collection)
 
 
-def as_document(source: Source, collection: Collection, begin: int = 1) -> ToolResult:
+def as_document(
+    source: Source, collection: Collection, begin: int = 1, *, whole: bool = False
+) -> ToolResult:
     """What was fetched as a document of the job: its pages from ``begin`` on, and how to go on.
 
+    ``whole`` shows all lines of HTML, as of a page that has no menus.
     Raises `WebError` for what can't be read, `NotFound` for a page that isn't there.
     """
     source = source.called(collection.name_for(source))
@@ -74,7 +77,7 @@ def as_document(source: Source, collection: Collection, begin: int = 1) -> ToolR
         ) from None
     looked_at = range(begin, max(begin, min(entry.pages, begin + _PAGES_LOOKED_AT - 1)) + 1)
     pages = [(number, collection.page(source.name, number).text) for number in looked_at]
-    main = main_text(source.data) if entry.kind == "html" else ""
+    main = main_text(source.data) if entry.kind == "html" and not whole else ""
     shown = first_pages(pages, main, SHOWN_CHARACTERS)
     text = "\n\n".join(
         [

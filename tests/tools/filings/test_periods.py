@@ -287,11 +287,17 @@ def test_splits_are_told(told: bool) -> None:
 
 
 def test_restated_earnings_are_no_split() -> None:
+    # The share counts jump as well, but in another filing.
+    shares = [
+        fact("2022-01-01", "2022-12-31", 1000, "0000000001-23-000001", "2023-02-01"),
+        fact("2022-01-01", "2022-12-31", 2000, "0000000001-23-000009", "2023-12-01"),
+    ]
     rows = [
         fact("2022-01-01", "2022-12-31", 3.0, "0000000001-23-000001", "2023-02-01"),
         fact("2022-01-01", "2022-12-31", 1.5, "0000000001-24-000001", "2024-02-01"),
     ]
-    found = answer(read({"us-gaap:EarningsPerShareDiluted": {"USD/shares": rows}}), "eps")
+    counts = {"us-gaap:WeightedAverageNumberOfSharesOutstandingBasic": {"shares": shares}}
+    found = answer(read({"us-gaap:EarningsPerShareDiluted": {"USD/shares": rows}, **counts}), "eps")
     assert not [note for note in found.notes if "split" in note]
     assert found.rows[0].vintage.startswith("restated")
 

@@ -94,14 +94,15 @@ class Web:
                     usual = SEC_REST if name == SEC else _REST
                     await self.pace.rest(name, error.retry_after or usual)
                 raise
-        return await asyncio.to_thread(
-            self.snapshots.put,
-            answer.body,
-            name=name_of(answer.final_url),
-            url=key,
-            final_url=answer.final_url,
-            media_type=answer.media_type,
-        )
+            # Still within the turn: whoever has it next must find the snapshot.
+            return await asyncio.to_thread(
+                self.snapshots.put,
+                answer.body,
+                name=name_of(answer.final_url),
+                url=key,
+                final_url=answer.final_url,
+                media_type=answer.media_type,
+            )
 
     async def _kept(self, url: str, max_age: float) -> Source | None:
         return await asyncio.to_thread(self.snapshots.get, url, max_age)

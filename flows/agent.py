@@ -49,7 +49,9 @@ async def _work(run: Run) -> None:
     names = request["tools"]
     web = bool(request.get("web"))
     documents = bool(run.collection.files)
-    tools = find_tools(names) if names else fitting_tools(documents=documents, web=web)
+    filings = web and session.settings.web.with_filings
+    fitting = fitting_tools(documents=documents, web=web, filings=filings)
+    tools = find_tools(names) if names else fitting
     session.tools = {tool.name: tool for tool in tools}
 
     def brief() -> Brief:

@@ -104,7 +104,8 @@ async def _investigate(
             await session.append(going_on(session.history, start))
         session.desk = bench.desk(session, run.collection)
         web = bool(run.start["request"].get("web"))
-        tools = _tools(part, web=web)
+        filings = web and session.settings.web.with_filings
+        tools = _tools(part, web=web, filings=filings)
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]
         question = run.start["request"]["question"]
@@ -143,9 +144,9 @@ async def _investigate(
         writer.release(state, reason)
 
 
-def _tools(part: Part, *, web: bool) -> tuple[Tool, ...]:
+def _tools(part: Part, *, web: bool, filings: bool) -> tuple[Tool, ...]:
     """The tools of an investigation: those its plan names among what the job has, else all."""
-    fitting = fitting_tools(documents=True, web=web)
+    fitting = fitting_tools(documents=True, web=web, filings=filings)
     named = [tool for tool in fitting if tool.name in (*part.tools, "cite", "read_result")]
     return tuple(named if len(named) > 2 else fitting)
 
@@ -165,8 +166,12 @@ _IN_WORDS = {
     "search_documents": ("searched for “{}”", "query"),
     "search_web": ("searched the web for “{}”", "query"),
     "fetch_page": ("fetched {}", "url"),
+    "filing_search": ("searched filings for “{}”", "query"),
+    "filings": ("looked for filings of {}", "company"),
+    "read_filing": ("read a filing of {}", "company_or_url"),
+    "facts": ("looked for facts of {}", "company"),
 }
-_ON_THE_WEB = ("search_web", "fetch_page")
+_ON_THE_WEB = ("search_web", "fetch_page", "filing_search", "filings", "read_filing", "facts")
 
 
 def tried(session: Session) -> list[str]:

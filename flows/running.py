@@ -100,7 +100,8 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
         profile=limited(profile, settings.models.get(recorded["model"])),
         own_profiles=own,
         schedule=read_schedule(recorded.get("schedule", {})),
-        web=replace(settings.web, **recorded.get("web", {})),
+        # Jobs from before there were tools over filings go on without them.
+        web=replace(settings.web, **{"filings": False, **recorded.get("web", {})}),
     )
 
 

@@ -39,6 +39,7 @@ _KEYS = {
     "idle_seconds": "DESKWORK_IDLE_SECONDS",
 }
 _WEB_KEYS = {"brave_key": "DESKWORK_BRAVE_KEY", "tavily_key": "DESKWORK_TAVILY_KEY"}
+_CONTACT = "DESKWORK_CONTACT"
 _FILE = "deskwork.toml"
 
 
@@ -183,7 +184,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         models=models,
         allowances=read_allowances(table.get("endpoints", {})),
         reading=_reading(table.get("reading", {}), table.get(_PASSWORDS, [])),
-        web=read_web(table.get("web", {}), _WEB_KEYS),
+        web=read_web(table.get("web", {}), _WEB_KEYS, _CONTACT),
     )
 
 

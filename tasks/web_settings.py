@@ -11,18 +11,28 @@ from deskwork.tools.web.addresses import Allowed
 from deskwork.tools.web.options import SEARCHES, WebOptions
 
 _NUMBERS = ("max_bytes", "seconds", "max_age", "per_second")
-_TEXTS = ("search", "searxng_url", "contact", "brave_key_file", "tavily_key_file")
+_ADDRESSES = ("searxng_url", "sec_www", "sec_data", "sec_search")
+_TEXTS = ("search", *_ADDRESSES, "contact", "brave_key_file", "tavily_key_file")
+_HTTP = ("http://", "https://")
 _KNOWN = ("enabled", "allow", *_TEXTS, *_NUMBERS)
 
 
-def read_web(table: Any, key_variables: dict[str, str]) -> WebOptions:
-    """The options from their table. ``key_variables`` names each key's environment variable.
+def read_web(table: Any, key_variables: dict[str, str], contact_variable: str = "") -> WebOptions:
+    """The options from their table. ``key_variables`` names each key's environment variable,
+    ``contact_variable`` that of the contact.
 
     Raises `WrongUse` that says which line is wrong, and for a key file that can't be read.
     """
     if not isinstance(table, dict):
         raise WrongUse("web in deskwork.toml is no table.", "Write it as [web].")
     _check(table)
+    if contact := os.environ.get(contact_variable, "").strip():
+        if not _fits_a_header(contact):
+            raise WrongUse(
+                f"{contact_variable} holds letters that can't be sent in a header.",
+                'Write it in plain letters, such as "Ann Example ann@example.com".',
+            )
+        table = {**table, "contact": contact}
     given: dict[str, Any] = {
         name: os.environ.get(variable, "").strip() or _from_file(f"{name}_file", table)
         for name, variable in key_variables.items()
@@ -47,12 +57,12 @@ def _check(table: dict[str, Any]) -> None:
         wrong.append("allow")
     if table.get("search", SEARCHES[0]) not in SEARCHES:
         wrong.append("search")
-    address = table.get("searxng_url", "")
-    if isinstance(address, str) and address and not address.startswith(("http://", "https://")):
-        wrong.append("searxng_url")
-    # It stands in a header: other letters can't be sent.
+    for name in _ADDRESSES:
+        address = table.get(name, "")
+        if isinstance(address, str) and address and not address.startswith(_HTTP):
+            wrong.append(name)
     contact = table.get("contact", "")
-    if isinstance(contact, str) and not (contact.isascii() and contact.isprintable()):
+    if isinstance(contact, str) and not _fits_a_header(contact):
         wrong.append("contact")
     if wrong:
         raise WrongUse(
@@ -61,6 +71,10 @@ def _check(table: dict[str, Any]) -> None:
             f"a list of texts; the texts {', '.join(_TEXTS[1:])}; and the numbers "
             f"{', '.join(_NUMBERS)}.",
         )
+
+
+def _fits_a_header(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 def _from_file(name: str, table: dict[str, Any]) -> str:

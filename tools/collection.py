@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from deskwork.tools import quotes
 from deskwork.tools.documents import Box, Table
 from deskwork.tools.errors import BadFile, NotFound, ToolError
+from deskwork.tools.filings.accessions import accession_of
 from deskwork.tools.indexing import entered
 from deskwork.tools.layout import boxes_of, place_of, tables_of
 from deskwork.tools.library_store import PAGES_PER_DOCUMENT, LibraryStore
@@ -259,17 +260,19 @@ class Collection:
             tables, boxes = self._layout(connection, at)
             title = connection.execute("SELECT title FROM pages WHERE id = ?", (at,)).fetchone()
         where = place_of(text, place.start, place.end, title[0] if title else "", tables, boxes)
+        quote = text[place.start : place.end]
         return Evidence(
             id="E" + hashlib.sha256(key.encode()).hexdigest()[:8],
             file=entry.name,
             page=page,
-            quote=text[place.start : place.end],
+            quote=quote,
             sha256=entry.sha256,
             start=place.start,
             box=where.box,
             cell=where.cell,
             url=entry.url,
             retrieved=entry.retrieved,
+            accession=accession_of(entry.url, quote if entry.kind == "json" else ""),
         )
 
     def _find_anywhere(

@@ -13,18 +13,20 @@ from deskwork.tools.results import read_result
 from deskwork.tools.tool import Tool
 
 _WITHOUT_DOCUMENTS = ("calculate",)
-_ON_THE_WEB = ("search_web", "fetch_page")
+_FILINGS = ("company", "filings", "read_filing", "filing_search", "facts")
+_ON_THE_WEB = ("search_web", "fetch_page", *_FILINGS)
 
 
-def fitting_tools(*, documents: bool, web: bool = False) -> list[Tool]:
+def fitting_tools(*, documents: bool, web: bool = False, filings: bool = False) -> list[Tool]:
     """The tools of a job nobody chose any for.
 
     Those over documents only where it has some, or may fetch some; those over the web only where
-    a person said so.
+    a person said so; of these, those over filings only where the SEC can be told who asks.
     """
     registry = default_tools()
     names = registry if documents or web else _WITHOUT_DOCUMENTS
-    chosen = registry.select(name for name in names if web or name not in _ON_THE_WEB)
+    left_out = _ON_THE_WEB if not web else () if filings else _FILINGS
+    chosen = registry.select(name for name in names if name not in left_out)
     return [*chosen.values(), read_result]
 
 

@@ -36,6 +36,7 @@ class Evidence:
     ``box`` is where it stands on a page that has word boxes, in points from the left and bottom
     edge; ``cell`` is where it stands in a workbook (``Sheet1!B7``). ``url`` and ``retrieved`` (ISO
     8601, UTC) say where and when a fetched source came from; both are empty for a given file.
+    ``accession`` is the number of the SEC filing that says it, where it is one.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Evidence:
     cell: str = ""
     url: str = ""
     retrieved: str = ""
+    accession: str = ""
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Evidence:

@@ -167,6 +167,9 @@ def company_facts(document: Json) -> None:
         ("4462400000", "2023", "2023-03-09"),
         ("4462400000", "2024", "2024-03-13"),
     }
+    # A line that is quoted names its concept and unit itself.
+    revenue = "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax"
+    assert {row[-2:] == [revenue, "USD"] for row in found} == {True}
 
 
 def the_handbook(document: Json) -> None:

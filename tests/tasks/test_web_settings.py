@@ -39,6 +39,13 @@ def test_the_table_gives_options_and_keys_come_from_elsewhere(
     bench.journal.database.close()
     assert "from-" not in shown
     assert bench.recorded_settings()["web"]["search"] == "brave"
+    assert bench.recorded_settings()["web"]["filings"] is True
+    assert "a@b.example" not in str(bench.recorded_settings())
+    monkeypatch.setenv("DESKWORK_CONTACT", "Bob Example bob@c.example")
+    assert load_settings().web.contact == "Bob Example bob@c.example"
+    monkeypatch.setenv("DESKWORK_CONTACT", "Zoë z@c.example")
+    with pytest.raises(WrongUse, match="DESKWORK_CONTACT holds letters"):
+        load_settings()
 
 
 @pytest.mark.parametrize(
@@ -51,6 +58,7 @@ def test_the_table_gives_options_and_keys_come_from_elsewhere(
         "seconds = 0",
         "max_bytes = true",
         'searxng_url = "localhost"',
+        'sec_www = "www.sec.gov"',
         'contact = "Zoë"',
         'brave_key_file = "nowhere"',
         'key = "x"',

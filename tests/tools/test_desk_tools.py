@@ -85,6 +85,11 @@ def test_every_tool_is_described_and_repeatable() -> None:
         "calculate",
         "search_web",
         "fetch_page",
+        "company",
+        "filings",
+        "read_filing",
+        "filing_search",
+        "facts",
     ]
     for tool in tools.values():
         assert tool.repeatable

@@ -1,7 +1,8 @@
 """JSON: lists of objects and objects of equally long lists as tables, all else as lines.
 
 Public data comes in both forms: facts of a company as lists of objects, its filings as columns.
-A table is named by its path in the file, such as ``filings.recent``.
+A table is named by its path in the file, such as ``filings.recent``. A company's facts, as the
+SEC gives them, name their concept and unit on each line.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from deskwork.tools.documents import PAGE_CHARACTERS, Document, Page, Table, markdown_row
 from deskwork.tools.errors import BadFile
+from deskwork.tools.readers.company_facts import HEADER, fact_row, is_company_facts
 from deskwork.tools.readers.encodings import decode
 from deskwork.tools.readers.source import Source
 
@@ -23,11 +25,14 @@ def read(source: Source) -> Document:
     text, encoding = decode(source.data)
     try:
         # Numbers stay as they are written: 0.10 isn't 0.1, and long ones lose no digits.
-        value = json.loads(text, parse_float=_Written, parse_int=_Written, parse_constant=_Written)
+        value = json.loads(text, parse_float=Written, parse_int=Written, parse_constant=Written)
     except (ValueError, RecursionError):
         return _as_text(source)
     sheet = _Sheet()
-    sheet.value("", value, 0)
+    if is_company_facts(value):
+        sheet.company_facts(value)
+    else:
+        sheet.value("", value, 0)
     sheet.finish()
     if not sheet.pages:
         raise BadFile(f"{source.name} is empty: it holds no values.")
@@ -41,7 +46,7 @@ def _as_text(source: Source) -> Document:
     return plain.read(source)
 
 
-class _Written(str):
+class Written(str):
     """A number as it stands in the file."""
 
 
@@ -63,6 +68,21 @@ class _Sheet:
             self._list(path, value, depth)
         else:
             self._line(f"{path}: {scalar(value)}" if path else scalar(value))
+
+    def company_facts(self, value: dict[str, Any]) -> None:
+        for key, item in value.items():
+            if key != "facts":
+                self.value(str(key), item, 0)
+        for taxonomy, tags in value["facts"].items():
+            for tag, concept in tags.items():
+                path = f"facts.{taxonomy}.{tag}"
+                for key, item in concept.items():
+                    if key != "units":
+                        self.value(f"{path}.{key}", item, 0)
+                for unit, facts in concept["units"].items():
+                    rows = [fact_row(f"{taxonomy}:{tag}", unit, fact) for fact in facts]
+                    if rows:
+                        self._table(f"{path}.units.{unit}", HEADER, rows)
 
     def finish(self) -> None:
         """Close the page that is being filled."""

@@ -17,7 +17,7 @@ from deskwork.tools.web.addresses import Allowed, Guard, Resolver, system_resolv
 from deskwork.tools.web.blocked import check_answer
 from deskwork.tools.web.client import Bounds, Client
 from deskwork.tools.web.options import WebOptions
-from deskwork.tools.web.pace import Pace
+from deskwork.tools.web.pace import SEC, SEC_REST, Pace, pace_name
 from deskwork.tools.web.robots import MAX_BYTES as ROBOTS_BYTES
 from deskwork.tools.web.robots import may_fetch
 from deskwork.tools.web.search import Engine, Result, Search
@@ -56,10 +56,14 @@ class Web:
     @cached_property
     def client(self) -> Client:
         """The client under these options. Raises `WrongUse` for an `allow` that can't be read."""
+        return self.client_as("")
+
+    def client_as(self, agent: str) -> Client:
+        """The same client with a User-Agent of its own, for a service that prescribes its form."""
         guard = Guard(Allowed.read(self.options.allow), self._resolver)
         bounds = Bounds(self.options.max_bytes, self.options.seconds)
         contact = self.options.contact
-        return Client(guard, bounds=bounds, contact=contact, network=self._network)
+        return Client(guard, bounds=bounds, contact=contact, agent=agent, network=self._network)
 
     async def search(self, query: str, top: int) -> list[Result]:
         """Results for a query, best first, never none. Raises `WebError`."""
@@ -86,16 +90,19 @@ class Web:
                 check_answer(answer.status, answer.final_url, answer.headers, answer.body)
             except WebError as error:
                 if error.kind == "throttled":
-                    await self.pace.rest(at.host, error.retry_after or _REST)
+                    name = pace_name(at.host)
+                    usual = SEC_REST if name == SEC else _REST
+                    await self.pace.rest(name, error.retry_after or usual)
                 raise
-        return await asyncio.to_thread(
-            self.snapshots.put,
-            answer.body,
-            name=name_of(answer.final_url),
-            url=key,
-            final_url=answer.final_url,
-            media_type=answer.media_type,
-        )
+            # Still within the turn: whoever has it next must find the snapshot.
+            return await asyncio.to_thread(
+                self.snapshots.put,
+                answer.body,
+                name=name_of(answer.final_url),
+                url=key,
+                final_url=answer.final_url,
+                media_type=answer.media_type,
+            )
 
     async def _kept(self, url: str, max_age: float) -> Source | None:
         return await asyncio.to_thread(self.snapshots.get, url, max_age)
@@ -108,7 +115,7 @@ class Web:
                 f"{at} is not fetched: the site's robots.txt forbids it to programs.",
                 "Try another source.",
             )
-        await self.pace.wait(at.host, self.options.per_second)
+        await self.pace.wait(pace_name(at.host), self.options.per_second)
 
     async def _robots(self, at: httpx.URL) -> str:
         """The rules of a site, kept for a day. A file that isn't there allows everything; a site
@@ -117,7 +124,7 @@ class Web:
         address = str(at.copy_with(raw_path=b"/robots.txt", fragment=None))
         kept = await self._kept(address, _ROBOTS_AGE)
         if kept is None:
-            await self.pace.wait(at.host, self.options.per_second)
+            await self.pace.wait(pace_name(at.host), self.options.per_second)
             bounds = Bounds(ROBOTS_BYTES, min(20.0, self.options.seconds))
             answer = await self.client.get(address, bounds=bounds)
             if answer.status >= 500 or answer.status == 429:

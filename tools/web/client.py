@@ -59,7 +59,8 @@ def user_agent(contact: str = "") -> str:
 class Client:
     """Fetches pages. ``guard`` decides what may be reached; ``network`` stands in for it in tests.
 
-    It takes no proxy, cookie or password from the environment and keeps none between requests.
+    ``agent`` is a User-Agent in place of our own. It takes no proxy, cookie or password from the
+    environment and keeps none between requests.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Client:
         *,
         bounds: Bounds | None = None,
         contact: str = "",
+        agent: str = "",
         ssl_context: ssl.SSLContext | None = None,
         network: httpcore.AsyncNetworkBackend | None = None,
     ) -> None:
@@ -76,7 +78,7 @@ class Client:
         self._ssl_context = ssl_context
         self._network = network
         self._headers = {
-            "User-Agent": user_agent(contact),
+            "User-Agent": agent or user_agent(contact),
             "Accept": "text/html,application/xhtml+xml,application/pdf,*/*;q=0.8",
             "Accept-Encoding": _ENCODINGS,
         }

@@ -16,7 +16,9 @@ class WebOptions:
     ``host:port`` and networks that may be fetched though they aren't public. ``max_bytes`` and
     ``seconds`` bound one fetch; ``max_age`` is for how many seconds a snapshot or a search's
     results are taken again; ``per_second`` how often one host is asked. ``contact`` stands in the
-    User-Agent: a name and a mail address.
+    User-Agent: a name and a mail address. ``sec_www``, ``sec_data`` and ``sec_search`` are where
+    EDGAR's documents, data and full text search are; ``filings`` is whether jobs with the web get
+    the tools over filings, None for wherever ``contact`` is a name and a mail address.
     """
 
     enabled: bool = False
@@ -30,10 +32,29 @@ class WebOptions:
     max_age: float = 86_400.0
     per_second: float = 2.0
     contact: str = ""
+    sec_www: str = "https://www.sec.gov"
+    sec_data: str = "https://data.sec.gov"
+    sec_search: str = "https://efts.sec.gov"
+    filings: bool | None = None
+
+    @property
+    def with_filings(self) -> bool:
+        """Whether a job with the web has the tools over filings."""
+        return self.names_someone if self.filings is None else self.filings
+
+    @property
+    def names_someone(self) -> bool:
+        """Whether ``contact`` is what the SEC asks for: a name and a mail address."""
+        return "@" in self.contact and " " in self.contact.strip()
 
     def recorded(self) -> dict[str, Any]:
         """What a job keeps of them: what says where its results came from, and no secret."""
-        return {"enabled": self.enabled, "search": self.search, "max_age": self.max_age}
+        return {
+            "enabled": self.enabled,
+            "search": self.search,
+            "max_age": self.max_age,
+            "filings": self.with_filings,
+        }
 
 
 BY_DEFAULT = WebOptions()

@@ -23,6 +23,17 @@ _POLL = 0.05
 _BUSY_SECONDS = 30.0
 
 
+SEC = "sec"
+"""The one name under which the hosts of the SEC are paced: its limit is for all of them."""
+SEC_REST = 600.0
+"""Seconds for which the SEC blocks whoever asked too often; asking on makes them more."""
+
+
+def pace_name(host: str) -> str:
+    """The name under which a host is paced: its own, or that of the service it belongs to."""
+    return SEC if host == "sec.gov" or host.endswith(".sec.gov") else host
+
+
 class Pace:
     """The pace of everything asked from this machine, in ``pace.db`` of a folder.
 

@@ -56,10 +56,17 @@ async def fetch_page(
     instruction.
     """
     source = await desk.web.fetch(url)
-    return await asyncio.to_thread(_as_document, source, desk.collection)
+    return await asyncio.to_thread(as_document, source, desk.collection)
 
 
-def _as_document(source: Source, collection: Collection) -> ToolResult:
+def as_document(
+    source: Source, collection: Collection, begin: int = 1, *, whole: bool = False
+) -> ToolResult:
+    """What was fetched as a document of the job: its pages from ``begin`` on, and how to go on.
+
+    ``whole`` shows all lines of HTML, as of a page that has no menus.
+    Raises `WebError` for what can't be read, `NotFound` for a page that isn't there.
+    """
     source = source.called(collection.name_for(source))
     collection = collection.with_source(source, lambda: source.data)
     try:
@@ -68,9 +75,9 @@ def _as_document(source: Source, collection: Collection) -> ToolResult:
         raise WebError(
             "unreadable", f"{source.final_url} can't be read: {error}", "Try another source."
         ) from None
-    looked_at = range(1, min(entry.pages, _PAGES_LOOKED_AT) + 1)
+    looked_at = range(begin, max(begin, min(entry.pages, begin + _PAGES_LOOKED_AT - 1)) + 1)
     pages = [(number, collection.page(source.name, number).text) for number in looked_at]
-    main = main_text(source.data) if entry.kind == "html" else ""
+    main = main_text(source.data) if entry.kind == "html" and not whole else ""
     shown = first_pages(pages, main, SHOWN_CHARACTERS)
     text = "\n\n".join(
         [
@@ -101,7 +108,8 @@ def _onward(name: str, pages: int, shown: list[Shown]) -> str:
     parts = []
     if any(page.trimmed for page in shown):
         parts.append("Lines outside the main text are left out here; read_document shows them.")
-    if left := [number for number in range(1, pages + 1) if number not in seen]:
+    left = [number for number in range(seen[0], pages + 1) if number not in seen]
+    if left:
         parts.append(f"Not shown: {len(left)} of {pages} pages, the first of them {left[0]}.")
     parts.append(
         f"Read on: read_document(file={name!r}, page={left[0] if left else seen[0]}). "

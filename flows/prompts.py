@@ -10,6 +10,7 @@ _EVIDENCE = """\
 - Every fact and every figure stands on a quote: call cite with the file, the page and the exact
   words, and write the id it gives in square brackets behind the sentence, such as [E1a2b3c4d].
   A quote that is refused is wrong: read the page again.
+- What only a chart or a scan shows: look_at_page, then cite_picture with its place.
 - Bind each figure that matters: bind_figure takes a number of a cited quote and gives an id, which
   you write in braces, such as {F1a2b3c4d}; the printed number, its currency and its scale come from
   there. derive_figure computes from bound figures: a change, a margin, a sum. Never compute in your

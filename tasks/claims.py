@@ -119,6 +119,8 @@ def _claim(sentence: Sentence, ledger: Ledger) -> tuple[Claim | None, list[Figur
             problems.append(match_.problem if behind else _uncited(number))
         elif match_.printed:
             figure = _figure(match_, match_.printed, number)
+            if ledger.evidence[match_.evidence].region:
+                figure = replace(figure, status="pictured")
             stated.append(figure)
             places.append((number.numeral.start, number.numeral.end, figure.id))
     status = "unsupported" if problems else "supported"

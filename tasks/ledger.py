@@ -43,11 +43,21 @@ class Ledger:
         if name not in self.evidence:
             return f"[{name}] is no evidence of this job"
         item = self.evidence[name]
+        if item.region:
+            return self._seen(item)
         try:
             found = self.collection.find_quote(item.file, item.page, item.quote)
         except ToolError as error:
             return f"the quote of [{name}] is not found again: {error}"
         return "" if found.id == name else f"the quote of [{name}] stands elsewhere now"
+
+    def _seen(self, item: Evidence) -> str:
+        """Code can't read a picture; that it is still the same one can be told."""
+        try:
+            same = self.collection.file(item.file).sha256 == item.sha256
+        except ToolError as error:
+            return f"the picture of [{item.id}] is not found again: {error}"
+        return "" if same else f"the picture of [{item.id}] is of another version of its file"
 
     def printed(self, name: str) -> Sequence[Printed]:
         """The numbers of an evidence's quote, with scale, currency and years."""
@@ -59,6 +69,8 @@ class Ledger:
         item = self.evidence.get(name)
         if item is None:
             return []
+        if item.region:
+            return printed_in(item.quote, item.quote, 0, ())
         try:
             text = self.collection.page(item.file, item.page).text
             tables = self.collection.tables(item.file, item.page)

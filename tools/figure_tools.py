@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -51,11 +52,15 @@ def bind_figure(
     item = desk.evidence(evidence)
     if item is None:
         raise NotFound(f"There is no evidence {evidence!r} in this job.", "Call cite first.")
-    page = desk.collection.page(item.file, item.page).text
-    tables = desk.collection.tables(item.file, item.page)
-    printed = printed_in(item.quote, page, item.start, tables)
+    if item.region:
+        page, printed = item.quote, printed_in(item.quote, item.quote, 0, ())
+    else:
+        page = desk.collection.page(item.file, item.page).text
+        tables = desk.collection.tables(item.file, item.page)
+        printed = printed_in(item.quote, page, item.start, tables)
     said = Said(label, value, period_end, period_start, unit, scale, currency, basis, vintage)
-    return _told(bind(said, evidence, printed, item.quote, page))
+    figure = bind(said, evidence, printed, item.quote, page)
+    return _told(replace(figure, status="pictured") if item.region else figure)
 
 
 @tool(repeatable=True)

@@ -8,6 +8,7 @@ from deskwork.tools.calculation import calculate
 from deskwork.tools.errors import NotFound
 from deskwork.tools.figure_tools import bind_figure, derive_figure
 from deskwork.tools.filings.tools import company, facts, filing_search, filings, read_filing
+from deskwork.tools.picture_evidence import cite_picture
 from deskwork.tools.reading import (
     cite,
     list_documents,
@@ -20,7 +21,7 @@ from deskwork.tools.web.tools import fetch_page, search_web
 
 _TOOLS = (
     *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
-    *(bind_figure, derive_figure, search_web, fetch_page),
+    *(cite_picture, bind_figure, derive_figure, search_web, fetch_page),
     *(company, filings, read_filing, filing_search, facts),
 )
 

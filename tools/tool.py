@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from deskwork.tools.web.access import Web
 
 
+Region = tuple[float, float, float, float]
+"""Left, top, right and bottom as shares of a page, from its left and top edge."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """A quote that was found verbatim in a stored source.
@@ -36,7 +40,9 @@ class Evidence:
     ``box`` is where it stands on a page that has word boxes, in points from the left and bottom
     edge; ``cell`` is where it stands in a workbook (``Sheet1!B7``). ``url`` and ``retrieved`` (ISO
     8601, UTC) say where and when a fetched source came from; both are empty for a given file.
-    ``accession`` is the number of the SEC filing that says it, where it is one.
+    ``accession`` is the number of the SEC filing that says it, where it is one. ``region`` is set
+    where a model read the quote from the page's picture, which code can't check: the place that it
+    read; ``start`` is then -1.
     """
 
     id: str
@@ -50,12 +56,13 @@ class Evidence:
     url: str = ""
     retrieved: str = ""
     accession: str = ""
+    region: Region | None = None
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Evidence:
         """What ``asdict`` gave, also before it was known where a quote stands on its page."""
-        box = value.get("box")
-        return cls(**{**value, "box": tuple(box) if box else None})
+        places = {name: tuple(value[name]) for name in ("box", "region") if value.get(name)}
+        return cls(**{**value, **places})
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,12 @@ def cited(report: Report, numbers: dict[str, int]) -> list[Evidence]:
 
 
 def place(item: Evidence) -> str:
-    """Where a quote stands, in words: the page, or the cells of a workbook."""
-    return f"page {item.page}" + (f", {item.cell}" if item.cell else "")
+    """Where a quote stands, in words: the page, the cells of a workbook, the filing."""
+    parts = [f"page {item.page}"]
+    parts += [item.cell] if item.cell else []
+    parts += [f"accession {item.accession}"] if item.accession else []
+    parts += ["read from its picture"] if item.region else []
+    return ", ".join(parts)
 
 
 def title_of(report: Report) -> str:

@@ -8,6 +8,7 @@ from PIL import Image
 
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import ToolError
+from deskwork.tools.picture_evidence import cut_out
 from deskwork.tools.tool import Evidence
 
 MOST = 80
@@ -32,7 +33,10 @@ class Pictures:
 
     def _make(self, item: Evidence) -> bytes | None:
         try:
-            data = self._collection.picture(item.file, item.page, [item.quote])
+            if item.region:
+                data = cut_out(self._collection, item.file, item.page, item.region)
+            else:
+                data = self._collection.picture(item.file, item.page, [item.quote])
             picture = Image.open(io.BytesIO(data)).convert("RGB")
         except (ToolError, OSError):
             return None

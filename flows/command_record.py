@@ -19,6 +19,11 @@ from deskwork.tasks.starts import moved_settings
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import WrongUse
 
+USAGE_COLUMNS = (
+    *("calls", "input", "cached", "cache_write", "output", "thinking", "cost", "seconds", "tools"),
+)
+"""The columns of `usage` that are shown first, in this order."""
+
 
 @contextmanager
 def _bench() -> Iterator[Workbench]:
@@ -161,8 +166,22 @@ def usage(by: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    _print_table(names, [[_cell(row.get(name)) for name in names] for row in rows])
+    found = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in (by, *USAGE_COLUMNS) if name in found]
+    names += [name for name in found if name not in names]
+    # What every row could count and this one didn't is a zero; a cost without a price is none.
+    counts = {name for name in names if all(type(r.get(name, 0)) in (int, float) for r in rows)}
+    _print_table(
+        names,
+        [
+            [_cell(row.get(name, 0 if name in counts - {"cost"} else None)) for name in names]
+            for row in rows
+        ],
+    )
+    if rows and "cost" not in found and by != "tool":
+        click.echo('No cost: set prices in deskwork.toml ([prices."MODEL"]).', err=True)
+    if by == "prompt":
+        click.echo("The text of a prompt: `deskwork show JOB --json`, its system entry.", err=True)
 
 
 def _print_table(names: list[str], rows: list[list[str]]) -> None:

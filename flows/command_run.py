@@ -213,6 +213,7 @@ def _move(bench: Workbench, job: str) -> None:
 def _resume(bench: Workbench, job: str, options: dict[str, Any], as_json: bool) -> int:
     found = bench.journal.job(job)
     if found.state in FINISHED:
+        click.echo(f"Job {job} is {found.state} already; this is what it left.", err=True)
         return _print(outcome(bench.journal, job), as_json=as_json)
     recorded = first_entry(bench.journal, job)
     earlier = bench.journal.metas(job, "start", "resumed")[-1][2]["limits"]

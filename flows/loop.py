@@ -184,6 +184,8 @@ async def _guard(session: Session, conversation: Conversation, budgets: Sequence
     for budget in budgets:
         spend = check_limits(session.job, budget)
         if spend.steps and (name := limits.near(budget.limits, spend)):
+            if f"limit {name}" not in conversation.told:
+                tell("trouble", session.job, f"near the limit of {name}: told to conclude")
             await _tell_once(
                 session,
                 conversation,

@@ -160,7 +160,11 @@ class Probes:
                 "The server or its chat template drops earlier thinking without a word: set "
                 "another DESKWORK_PROFILE or a template that keeps it.",
             )
-        return Check("thinking kept", True, f"{WORDS} words made {whole - without} tokens")
+        return Check(
+            "thinking kept",
+            True,
+            f"{WORDS} words of it sent back were counted as {whole - without} tokens",
+        )
 
     async def _input(self, words: int) -> int | None:
         """The input tokens of a tool's turn whose thinking has so many words."""

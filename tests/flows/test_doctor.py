@@ -58,7 +58,10 @@ async def test_an_endpoint_that_is_well(tmp_path: Path, profile: str) -> None:
     assert checks["budget max"].found == f"taken; {of}"
     assert checks["pictures"].found == "sees them"
     if profile in ("vllm", "gateway", "llamacpp"):
-        assert re.match(r"2000 words made \d{4} tokens", checks["thinking kept"].found)
+        assert re.match(
+            r"2000 words of it sent back were counted as \d{4} tokens",
+            checks["thinking kept"].found,
+        )
 
 
 async def test_thinking_that_the_template_drops_is_found(tmp_path: Path) -> None:

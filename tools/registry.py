@@ -14,12 +14,13 @@ from deskwork.tools.reading import (
     read_document,
     search_documents,
 )
+from deskwork.tools.tables.tools import list_tables, query_table
 from deskwork.tools.tool import Tool
 from deskwork.tools.web.tools import fetch_page, search_web
 
 _TOOLS = (
     *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
-    *(bind_figure, derive_figure, search_web, fetch_page),
+    *(list_tables, query_table, bind_figure, derive_figure, search_web, fetch_page),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from deskwork.tools.calculation import calculate
+from deskwork.tools.charts.tools import draw_chart
 from deskwork.tools.errors import NotFound
 from deskwork.tools.figure_tools import bind_figure, derive_figure
 from deskwork.tools.reading import (
@@ -20,7 +21,7 @@ from deskwork.tools.web.tools import fetch_page, search_web
 
 _TOOLS = (
     *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
-    *(list_tables, query_table, bind_figure, derive_figure, search_web, fetch_page),
+    *(list_tables, query_table, bind_figure, derive_figure, draw_chart, search_web, fetch_page),
 )
 
 

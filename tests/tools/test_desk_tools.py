@@ -87,6 +87,7 @@ def test_every_tool_is_described_and_repeatable() -> None:
         "query_table",
         "bind_figure",
         "derive_figure",
+        "draw_chart",
         "search_web",
         "fetch_page",
     ]

@@ -113,9 +113,11 @@ def verify(journal: Journal, blobs: Blobs, job: str) -> Verified:
 
 
 def _named_blobs(packed: Packed) -> list[str]:
-    """The blobs of an entry's message, and of what was fetched."""
+    """The blobs of an entry's message, of what was fetched, drawn, and left in the workspace."""
     segments = unpack_body(packed.body, packed.layout)
     named = [segment.sha256 for segment in segments if isinstance(segment, BlobSegment)]
     if packed.kind == "tool":
-        named += [row["sha256"] for row in loads(packed.meta).get("sources", ())]
+        meta = loads(packed.meta)
+        named += [row["sha256"] for key in ("sources", "charts") for row in meta.get(key, ())]
+        named += [sha256 for sha256 in meta.get("workspace", {}).values() if sha256]
     return named

@@ -16,6 +16,7 @@ from deskwork.tasks.limits import Limits, Spend
 from deskwork.tasks.profiles import builtin, find_profile
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.replies import Reply
+from deskwork.tools.charts.chart import Chart
 from deskwork.tools.figures import Figure
 from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence
@@ -27,8 +28,8 @@ _BETWEEN_RUNS = ("start", "resumed", "fork", "moved", "decision", "review")
 class History:
     """The folded entries of one job.
 
-    ``evidence`` and ``figures`` map ids to what was cited and bound; ``sources`` is what was
-    fetched, in order.
+    ``evidence``, ``figures`` and ``charts`` map ids to what was cited, bound and drawn;
+    ``sources`` is what was fetched, in order.
     ``plan`` is what a person said of the plan: True, or another one; None if nothing.
     ``decisions`` maps (turn, place) of a call to what a
     person decided about it. ``not_before`` is Unix time before which no request is sent;
@@ -43,6 +44,7 @@ class History:
         self.spend = Spend()
         self.evidence: dict[str, Evidence] = {}
         self.figures: dict[str, Figure] = {}
+        self.charts: dict[str, Chart] = {}
         self.sources: list[Source] = []
         self.decisions: dict[tuple[int, int], dict[str, Any]] = {}
         self.plan: dict[str, Any] | bool | None = None
@@ -79,6 +81,8 @@ class History:
                     self.evidence[row["id"]] = Evidence.from_json(row)
                 for row in entry.meta.get("figures", ()):
                     self.figures[row["id"]] = Figure.from_json(row)
+                for row in entry.meta.get("charts", ()):
+                    self.charts[row["id"]] = Chart.from_json(row)
                 self.sources += [Source.from_json(row) for row in entry.meta.get("sources", ())]
             conversation = self._numbers[entry.conversation]
             conversation.apply(entry, body_bytes(entry.body, self._blobs), reply)

@@ -25,6 +25,8 @@ _NOT_COPIED = (
     "raw_finish",
     "max_output",
     "evidence",
+    "charts",
+    "workspace",
     "spilled",
     "status",
 )

@@ -59,6 +59,8 @@ async def run_call(
         meta["evidence"] = [asdict(item) for item in result.evidence]
     if result.figures:
         meta["figures"] = [figure.as_json() for figure in result.figures]
+    if result.charts:
+        meta["charts"] = [chart.as_json() for chart in result.charts]
     if result.sources:
         meta["sources"] = [source.as_json() for source in result.sources]
     # Fitting a picture or storing a long text takes long enough to let others run meanwhile.
@@ -130,9 +132,9 @@ def _draft(
     result: ToolResult,
     meta: dict[str, Any],
 ) -> Draft:
-    for source in result.sources:
-        # Before the entry that names it: a source on record has its bytes.
-        session.blobs.put(source.data)
+    # Before the entry that names it: what is on record has its bytes.
+    for data in (*(one.data for one in result.sources), *(one.png for one in result.charts)):
+        session.blobs.put(data)
     images, notes = _fitted(session, call.name, result.images)
     text = clean("\n\n".join([result.text, *notes]))
     if result.is_error and not text.startswith("Error:"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from deskwork.tools.calculation import calculate
+from deskwork.tools.charts.tools import draw_chart
 from deskwork.tools.errors import NotFound
 from deskwork.tools.figure_tools import bind_figure, derive_figure
 from deskwork.tools.filings.tools import company, facts, filing_search, filings, read_filing
@@ -16,13 +17,14 @@ from deskwork.tools.reading import (
     read_document,
     search_documents,
 )
+from deskwork.tools.tables.tools import list_tables, query_table
 from deskwork.tools.tool import Tool
 from deskwork.tools.web.tools import fetch_page, search_web
 
 _TOOLS = (
     *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
-    *(cite_picture, bind_figure, derive_figure, search_web, fetch_page),
-    *(company, filings, read_filing, filing_search, facts),
+    *(list_tables, query_table, cite_picture, bind_figure, derive_figure, draw_chart),
+    *(search_web, fetch_page, company, filings, read_filing, filing_search, facts),
 )
 
 

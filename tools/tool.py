@@ -21,6 +21,7 @@ from deskwork.tools.sources import Source
 
 if TYPE_CHECKING:
     # For the types alone: the collection makes `Evidence`, which is defined here.
+    from deskwork.tools.charts.chart import Chart
     from deskwork.tools.collection import Collection
     from deskwork.tools.figures import Figure
     from deskwork.tools.web.access import Web
@@ -70,9 +71,9 @@ class ToolResult:
     """What a tool gives back.
 
     ``text`` goes to the model. ``images`` are encoded pictures (PNG or JPEG bytes) that the model
-    looks at. ``evidence`` and ``figures`` are recorded with the job, and so are ``sources``: what
-    was fetched, which becomes a document of the job. ``data`` is the same result as plain JSON
-    values, for ``deskwork tool --json``.
+    looks at. ``evidence``, ``figures`` and ``charts`` are recorded with the job, and so are
+    ``sources``: what was fetched, which becomes a document of the job. ``data`` is the same result
+    as plain JSON values, for ``deskwork tool --json``.
     """
 
     text: str
@@ -80,6 +81,7 @@ class ToolResult:
     evidence: tuple[Evidence, ...] = ()
     sources: tuple[Source, ...] = ()
     figures: tuple[Figure, ...] = ()
+    charts: tuple[Chart, ...] = ()
     data: Any = None
     is_error: bool = False
 

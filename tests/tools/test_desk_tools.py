@@ -83,9 +83,12 @@ def test_every_tool_is_described_and_repeatable() -> None:
         "look_at_page",
         "cite",
         "calculate",
+        "list_tables",
+        "query_table",
         "cite_picture",
         "bind_figure",
         "derive_figure",
+        "draw_chart",
         "search_web",
         "fetch_page",
         "company",
@@ -106,7 +109,8 @@ def test_every_tool_is_described_and_repeatable() -> None:
 def test_importing_the_tools_loads_no_heavy_library() -> None:
     code = (
         "import sys, deskwork.tools.registry, deskwork.tools.pictures, deskwork.tools.desk;"
-        "heavy = {'docx', 'openpyxl', 'pypdfium2', 'lxml', 'PIL', 'pydantic_monty', 'prefect'};"
+        "heavy = {'docx', 'duckdb', 'matplotlib', 'mcp', 'openpyxl', 'pypdfium2', 'lxml', 'PIL',"
+        "'pydantic_monty', 'prefect'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -25,6 +25,7 @@ READERS = {
     "ods": "sheets",
     "pptx": "slides",
     "csv": "separated",
+    "parquet": "columnar",
     "json": "structured",
     "text": "plain",
     "markdown": "plain",

@@ -12,8 +12,8 @@ from deskwork.tools.readers.encodings import decode, wide_without_mark
 from deskwork.tools.readers.locks import OLE
 
 KINDS_IN_WORDS = (
-    "PDF, DOCX, XLSX, XLS, XLSB, PPTX, ODT, ODS, ODP, RTF, CSV, JSON, text, Markdown, HTML, "
-    "EML, MSG, ZIP, and images (PNG, JPEG, TIFF, WebP, GIF, BMP)"
+    "PDF, DOCX, XLSX, XLS, XLSB, PPTX, ODT, ODS, ODP, RTF, CSV, Parquet, JSON, text, Markdown, "
+    "HTML, EML, MSG, ZIP, and images (PNG, JPEG, TIFF, WebP, GIF, BMP)"
 )
 _TEXT_SUFFIXES = {
     ".csv": "csv",
@@ -67,6 +67,8 @@ def sniff(data: bytes, name: str) -> str | None:
         return "image"
     if head.startswith(b"BM") and data[2:6] == len(data).to_bytes(4, "little"):
         return "image"
+    if head.startswith(b"PAR1") and data.endswith(b"PAR1"):
+        return "parquet"
     if head.lstrip().startswith(b"{\\rtf"):
         return "rtf"
     return _textual(data, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 
 from deskwork.tools.documents import Document, Page, Table, markdown_row, paginate
 from deskwork.tools.errors import BadFile
@@ -27,6 +28,16 @@ def read(source: Source) -> Document:
     numbers = [number for number, _ in numbered]
     if not rows:
         raise BadFile(f"{source.name} is empty: it holds no rows.")
+    return Document(
+        file=source.name,
+        kind=source.kind,
+        pages=pages_of(rows, numbers),
+        metadata={"encoding": encoding, "delimiter": delimiter, "rows": len(rows)},
+    )
+
+
+def pages_of(rows: Sequence[tuple[str, ...]], numbers: Sequence[int]) -> tuple[Page, ...]:
+    """Pages of a table whose first row is its heading; ``numbers`` are the rows' own."""
     head, *body = rows
     lines = [markdown_row(row) for row in body]
     pages: list[Page] = []
@@ -38,12 +49,7 @@ def read(source: Source) -> Document:
         table = Table((head, *body[start : start + count]), numbers=places)
         pages.append(Page(len(pages) + 1, text_of_page, tables=(table,)))
         start += count
-    return Document(
-        file=source.name,
-        kind=source.kind,
-        pages=tuple(pages),
-        metadata={"encoding": encoding, "delimiter": delimiter, "rows": len(rows)},
-    )
+    return tuple(pages)
 
 
 def _delimiter(text: str) -> str:

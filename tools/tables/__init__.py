@@ -1,0 +1,1 @@
+"""Questions in SQL over the tables of a job's documents."""

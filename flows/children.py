@@ -18,6 +18,7 @@ from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief, Session
 from deskwork.tasks.starts import Start, find_or_create, going_on
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
+from deskwork.tools.charts.chart import Chart
 from deskwork.tools.figures import Figure
 from deskwork.tools.selection import fitting_tools
 from deskwork.tools.sources import Source
@@ -45,6 +46,7 @@ class Child:
     problem: str = ""
     evidence: dict[str, Evidence] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
+    charts: dict[str, Chart] = field(default_factory=dict)
     tried: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
@@ -130,6 +132,7 @@ async def _investigate(
             child.answer = _so_far(session)
         child.evidence = dict(session.history.evidence)
         child.figures = dict(session.history.figures)
+        child.charts = dict(session.history.charts)
         child.sources = list(session.history.sources)
         child.tried, child.unreached = tried(session), unreached(session)
         if session.history.outcome is None:

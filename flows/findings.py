@@ -11,6 +11,7 @@ from deskwork.flows.running import Run
 from deskwork.tasks.job_desk import with_sources
 from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.reviews import Review, corrected_figures, plain
+from deskwork.tools.charts.chart import Chart
 from deskwork.tools.collection import Collection
 from deskwork.tools.figures import Figure
 from deskwork.tools.tool import Evidence
@@ -47,9 +48,14 @@ class Findings:
         found = {name: item for child in self.children for name, item in child.figures.items()}
         return corrected_figures(found, self.reviews)
 
+    @property
+    def charts(self) -> dict[str, Chart]:
+        """Every chart that was drawn, by its id; their pictures are in the blobs."""
+        return {name: item for child in self.children for name, item in child.charts.items()}
+
     def ledger(self) -> Ledger:
         """What a report over these findings may state."""
-        return Ledger(self.collection, self.evidence, self.figures)
+        return Ledger(self.collection, self.evidence, self.figures, self.charts)
 
     def in_words(self) -> str:
         """The answers of all investigations."""
@@ -70,6 +76,7 @@ class Findings:
             + (f" = {figure.formula}" if figure.formula else f" [{figure.evidence[0]}]")
             for figure in self.figures.values()
         ]
+        lines += [f"{{{chart.id}}} chart: {chart.title}" for chart in self.charts.values()]
         return "\n".join(lines)
 
     def corrections(self) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from deskwork.flows.planning import planned
 from deskwork.flows.reflecting import reflect
 from deskwork.flows.running import Run, run_job
 from deskwork.flows.sorting import budget_of
-from deskwork.tasks.claims import Checked, check
+from deskwork.tasks.claims import CHART, Checked, check
 from deskwork.tasks.conflicts import conflicts_of
 from deskwork.tasks.outcomes import descendants, usage_of
 from deskwork.tasks.plan import Plan
@@ -167,7 +168,13 @@ class Research:
         evidence = self.findings.evidence
         # A figure that the text states rests on others, which belong to the report as well.
         figures = {figure.id: figure for figure in found.figures}
-        inputs = (name for figure in found.figures for name in figure.inputs)
+        used_charts = [
+            replace(chart, png=bench.blobs.get(chart.sha256))
+            for name in dict.fromkeys(CHART.findall(text))
+            if (chart := self.findings.charts.get(name))
+        ]
+        drawn = [name for chart in used_charts for name in chart.figures]
+        inputs = [*(name for figure in found.figures for name in figure.inputs), *drawn]
         figures |= {n: f for n in inputs if (f := self.findings.figures.get(n))}
         report = Report(
             job=job,
@@ -178,6 +185,7 @@ class Research:
             claims=found.claims,
             figures=tuple(figures.values()),
             conflicts=tuple(conflicts_of(list(figures.values()), evidence)),
+            charts=tuple(used_charts),
             notes=(*notes, *self.findings.unread()),
             usage=used,
             sources=tuple(self.findings.sources()),

@@ -88,6 +88,7 @@ You write the report of a research job from its findings, and from nothing else.
 - Write figures by their ids in braces where the findings have them, such as {F1a2b3c4d}, and
   {F1a2b3c4d|abs} for the size of a negative one: they are printed with currency and scale. Any
   other number must stand in a quote that its sentence cites, with its scale, sign and year.
+- A chart of the findings is put in by its id in braces, {C1a2b3c4d}, on a line of its own.
 - State the period with every figure. Say where sources disagree. A table has its currency and scale
   in its first row, and its evidence ids in each row.
 - End with "## Limits": what the documents did not show.

@@ -34,7 +34,7 @@ _HARMLESS = re.compile(
     r"|\[\d+\]|\(\d{1,2}\)(?=\s)|https?://\S+",
     re.I,
 )
-_CITED = re.compile(r"\[[^\]]*\]|\{F[0-9a-f]{8}[^}]*\}")
+_CITED = re.compile(r"\[[^\]]*\]|\{[FC][0-9a-f]{8}[^}]*\}")
 _JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$€£¥]?\s*")
 
 

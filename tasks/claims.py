@@ -23,7 +23,8 @@ CITATION = re.compile(r"\[(E[0-9a-f]{8}(?:\s*[,;]\s*E[0-9a-f]{8})*)\]")
 FIGURE = re.compile(r"\{(F[0-9a-f]{8})(\|abs)?\}")
 _ID = re.compile(r"E[0-9a-f]{8}")
 _LOOKS_CITED = re.compile(r"\[(E[0-9A-Za-z]{1,16})\]")
-_LOOKS_BOUND = re.compile(r"\{(F[0-9A-Za-z|]{1,24})\}")
+CHART = re.compile(r"\{(C[0-9a-f]{8})\}")
+_LOOKS_BOUND = re.compile(r"\{([FC][0-9A-Za-z|]{1,24})\}")
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,17 @@ def _claim(sentence: Sentence, ledger: Ledger) -> tuple[Claim | None, list[Figur
     bound = [name for name, _ in FIGURE.findall(sentence.text)]
     known = [ledger.figures[name] for name in bound if name in ledger.figures]
     behind = tuple(dict.fromkeys([*names, *(e for figure in known for e in figure.evidence)]))
-    odd = [f"[{name}] is no evidence of this job" for name in _LOOKS_CITED.findall(sentence.text)
-           if name not in own]  # fmt: skip
-    odd += [f"{{{name}}} is no figure of this job" for name in _LOOKS_BOUND.findall(sentence.text)
-            if name.removesuffix("|abs") not in ledger.figures]  # fmt: skip
+    known_ids = {*ledger.figures, *ledger.charts}
+    odd = [
+        f"[{name}] is no evidence of this job"
+        for name in _LOOKS_CITED.findall(sentence.text)
+        if name not in own
+    ]
+    odd += [
+        f"{{{name}}} is no figure or chart of this job"
+        for name in _LOOKS_BOUND.findall(sentence.text)
+        if name.removesuffix("|abs") not in known_ids
+    ]
     header = sentence.is_row and sentence.text == sentence.header
     numbers = [] if header else stated_in(sentence, ".")
     if not (names or bound or odd or numbers):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from deskwork.tools.charts.chart import Chart
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import ToolError
 from deskwork.tools.figures import Figure
@@ -25,11 +26,12 @@ _PERIOD_OR_FORM = re.compile(r"(?:fy|q|h)?\d+(?:q\d?|[kq])?|\d*[kqf]")
 
 @dataclass
 class Ledger:
-    """The evidence and the figures of a job by their ids, over its documents."""
+    """The evidence, the figures and the charts of a job by their ids, over its documents."""
 
     collection: Collection
     evidence: Mapping[str, Evidence]
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    charts: Mapping[str, Chart] = field(default_factory=dict)
     _printed: dict[str, list[Printed]] = field(default_factory=dict)
     _problems: dict[str, str] = field(default_factory=dict)
 

@@ -8,6 +8,7 @@ from typing import Any
 from deskwork.tasks.claims import Claim
 from deskwork.tasks.conflicts import Conflict
 from deskwork.tasks.sentences import Section, sections_of
+from deskwork.tools.charts.chart import Chart
 from deskwork.tools.figures import Figure
 from deskwork.tools.tool import Evidence
 
@@ -16,9 +17,10 @@ from deskwork.tools.tool import Evidence
 class Report:
     """What a research job found.
 
-    ``sources`` has a row for every document: ``file``, ``kind``, ``pages``, ``sha256``, ``url``,
-    ``retrieved``. ``as_of`` is when the job's last entry was made (ISO 8601, UTC); ``reviewed``
-    holds ``by``, ``at`` and ``note`` once a person has approved it.
+    ``charts`` are those that the text puts in, with their pictures. ``sources`` has a row for every
+    document: ``file``, ``kind``, ``pages``, ``sha256``, ``url``, ``retrieved``. ``as_of`` is when
+    the model last answered (ISO 8601, UTC); ``reviewed`` holds ``by``, ``at`` and ``note`` once a
+    person has approved it.
     """
 
     job: str
@@ -29,6 +31,7 @@ class Report:
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    charts: tuple[Chart, ...] = ()
     notes: tuple[str, ...] = ()
     usage: dict[str, Any] = field(default_factory=dict)
     sources: tuple[dict[str, Any], ...] = ()
@@ -64,6 +67,7 @@ class Report:
             conflicts=tuple(
                 Conflict(**{**item, "figures": tuple(item["figures"])}) for item in row["conflicts"]
             ),
+            charts=tuple(Chart.from_json(item) for item in row.get("charts", ())),
             notes=tuple(row["notes"]),
             usage=row["usage"],
             sources=tuple(row["sources"]),
@@ -86,6 +90,7 @@ class Report:
             "figures": [_figure_row(figure) for figure in self.figures],
             "evidence": [asdict(item) for item in self.evidence if item.id in cited],
             "conflicts": [asdict(conflict) for conflict in self.conflicts],
+            "charts": [chart.as_json() for chart in self.charts],
             "rejected": [asdict(c) for c in self.claims if c.status == "unsupported"],
             "notes": list(self.notes),
             "usage": self.usage,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from deskwork.tasks.history import History
@@ -25,6 +26,8 @@ def stored_report(bench: Workbench, job: str) -> tuple[Report, Path]:
     for _, _, meta in reversed(ends):
         if name := meta.get("report"):
             report = Report.from_json(json.loads(bench.blobs.get(name)))
+            charts = (replace(one, png=bench.blobs.get(one.sha256)) for one in report.charts)
+            report = replace(report, charts=tuple(charts))
             return report, Path(meta["files"][0]).parent
     raise WrongUse(
         f"Job {job} has published no report.", "Research jobs do, once they have come to an end."

@@ -14,7 +14,7 @@ from pathlib import Path
 from deskwork.tasks import faults
 from deskwork.tasks.publishing.book import book_of
 from deskwork.tasks.publishing.markdown import markdown_of
-from deskwork.tasks.publishing.numbering import numbered
+from deskwork.tasks.publishing.numbering import chart_file, numbered
 from deskwork.tasks.publishing.page import page_of
 from deskwork.tasks.publishing.pictures import Pictures
 from deskwork.tasks.publishing.typeset import pdf_of
@@ -47,6 +47,7 @@ def publish(report: Report, folder: Path, collection: Collection) -> list[Path]:
     paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _write_charts(report, folder)
         for form in FORMS:
             path = folder / f"report.{form}"
             content = make[form]()
@@ -65,6 +66,14 @@ def publish(report: Report, folder: Path, collection: Collection) -> list[Path]:
             "only the publishing is repeated.",
         ) from error
     return paths
+
+
+def _write_charts(report: Report, folder: Path) -> None:
+    """The charts' pictures, which ``report.md`` shows."""
+    for chart in report.charts:
+        path = folder / chart_file(chart.id)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(chart.png)
 
 
 def _json_of(report: Report) -> bytes:

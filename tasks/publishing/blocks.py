@@ -26,7 +26,7 @@ class Run:
 
 @dataclass
 class Block:
-    """A heading, paragraph, list item, quote, code block or table.
+    """A heading, paragraph, list item, quote, code block, table, or chart (its file as text).
 
     ``level`` is a heading's (from 1) or a list item's depth (from 0); ``rows`` are a table's, the
     first one its head, each cell a list of runs.
@@ -69,6 +69,10 @@ def _blocks(tokens: list[Token]) -> Iterator[Block]:
             table.rows.append([])
         elif name == "inline":
             runs = list(_runs(token.children or []))
+            pictures = [t for t in token.children or [] if t.type == "image"]
+            if pictures and not table:
+                yield from (Block("chart", [Run(str(t.attrs["src"]))]) for t in pictures)
+                continue
             if table:
                 table.rows[-1].append(runs)
             elif kind == "heading":

@@ -41,6 +41,7 @@ def book_of(report: Report) -> bytes:
         _sheet(book, "Conflicts", ("label", "period_end", "shown", "figures"), data["conflicts"])
         columns = ("file", "kind", "pages", "url", "retrieved", "sha256")
         _sheet(book, "Documents", columns, data["sources"])
+        _charts(book, report)
         lines = [*about(report), *(f"{n}: {v}" for n, v in report.settings.items())]
         notes = [{"note": line} for line in (report.question, *notes_of(report), *lines)]
         _sheet(book, "About", ("note",), notes)
@@ -62,6 +63,27 @@ def _figures(book: xlsxwriter.Workbook, figures: Sequence[Figure]) -> None:
             sheet.write_formula(number, _RECOMPUTED, formula, None, float(figure.amount))
     if figures:
         sheet.autofilter(0, 0, len(figures), len(_FIGURES) - 1)
+
+
+def _charts(book: xlsxwriter.Workbook, report: Report) -> None:
+    """The data of every chart: a row for each place of each series."""
+    known = {figure.id: figure for figure in report.figures}
+    rows = [
+        {
+            "chart": chart.title,
+            "series": line.name,
+            "place": label,
+            "figure": name,
+            "amount": float(known[name].amount) if name in known else None,
+            "unit": chart.unit,
+            "sources": chart.sources,
+        }
+        for chart in report.charts
+        for line in chart.series
+        for label, name in zip(chart.labels, line.figures, strict=False)
+    ]
+    columns = ("chart", "series", "place", "figure", "amount", "unit", "sources")
+    _sheet(book, "Charts", columns, rows)
 
 
 def excel_formula(figure: Figure, rows: Mapping[str, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deskwork.tasks.claims import CITATION
+from deskwork.tasks.claims import CHART, CITATION
 from deskwork.tasks.linking import linked
 from deskwork.tasks.printing import marked, print_figures
 from deskwork.tasks.report import Report
@@ -26,6 +26,25 @@ def numbered(report: Report) -> dict[str, int]:
     return numbers
 
 
+def put_charts(text: str, report: Report) -> str:
+    """The text with each chart as a picture, and its sources below it."""
+    known = {chart.id: chart for chart in report.charts}
+
+    def put(match: re.Match[str]) -> str:
+        chart = known.get(match[1])
+        if chart is None:
+            return match[0]
+        title = re.sub(r"[\[\]]", "", chart.title)
+        return f"\n\n![{title}]({chart_file(chart.id)})\n\n"
+
+    return CHART.sub(put, text)
+
+
+def chart_file(name: str) -> str:
+    """A chart's file beside the report."""
+    return f"charts/{name}.png"
+
+
 def figures_of(report: Report) -> dict[str, Figure]:
     """The figures by their ids."""
     return {figure.id: figure for figure in report.figures}
@@ -33,7 +52,8 @@ def figures_of(report: Report) -> dict[str, Figure]:
 
 def printed_text(report: Report) -> str:
     """The text with its figures, and marks on what doesn't stand."""
-    return print_figures(marked(report.text, report.claims), figures_of(report))
+    text = print_figures(marked(report.text, report.claims), figures_of(report))
+    return put_charts(text, report)
 
 
 def linked_text(report: Report) -> str:
@@ -43,7 +63,8 @@ def linked_text(report: Report) -> str:
     figures = figures_of(report)
     text = linked(report.text, report.claims, figures)
     text = _marked(text, report)
-    return print_figures(text, figures, lambda figure, shown: f"[{shown}](#{target(figure)})")
+    text = print_figures(text, figures, lambda figure, shown: f"[{shown}](#{target(figure)})")
+    return put_charts(text, report)
 
 
 def _marked(text: str, report: Report) -> str:

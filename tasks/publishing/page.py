@@ -20,6 +20,7 @@ from deskwork.tasks.printing import MARK
 from deskwork.tasks.publishing.numbering import (
     EVIDENCE_ID,
     about,
+    chart_file,
     cited,
     linked_text,
     notes_of,
@@ -55,6 +56,8 @@ def page_of(
 
     body = re.sub(rf"\s*{CITATION.pattern}", cite, body)
     body = re.sub(r'<a href="#([EF][0-9a-f]{8})">', r'<a class="figure" href="#\1">', body)
+    for chart in report.charts:
+        body = body.replace(f'src="{chart_file(chart.id)}"', f'src="{_png_url(chart.png)}"')
     body = _MARKED.sub('<span class="bad">not supported</span>', body)
     bound: dict[str, list[str]] = {}
     for figure in report.figures:
@@ -120,6 +123,10 @@ def _passage(item: Evidence, collection: Collection) -> str:
         + f"{html.escape(before)}<mark>{html.escape(item.quote)}</mark>{html.escape(after)}"
         + (" …" if end + _AROUND < len(text) else "")
     )
+
+
+def _png_url(picture: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
 
 
 def _data_url(picture: bytes | None) -> str:

@@ -54,6 +54,8 @@ def pdf_of(report: Report, numbers: dict[str, int], pictures: Pictures) -> bytes
 
 
 def _source_of(report: Report, numbers: dict[str, int], pictures: Pictures, folder: Path) -> str:
+    for chart in report.charts:
+        (folder / f"{chart.id}.png").write_bytes(chart.png)
     evidence = {item.id: item for item in report.evidence if item.id in numbers}
     parts = [_HEAD.format(title=_string(title_of(report)))]
     parts.append(f'#text(size: 9pt, style: "italic")[{_escaped(report.question)}]')
@@ -65,6 +67,8 @@ def _source_of(report: Report, numbers: dict[str, int], pictures: Pictures, fold
 
 
 def _block(block: Block, evidence: dict[str, Evidence], noted: set[str]) -> str:
+    if block.kind == "chart":
+        return f"#image({_string(Path(block.runs[0].text).name)})"
     if block.kind == "table":
         width = max((len(row) for row in block.rows), default=1)
         cells = [

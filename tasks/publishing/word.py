@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 from deskwork.tasks.publishing.blocks import Block, Run, blocks_of
 from deskwork.tasks.publishing.numbering import (
     about,
+    chart_file,
     cited,
     notes_of,
     one_line,
@@ -71,6 +72,9 @@ class _Writer:
         elif block.kind == "item":
             deeper = f" {block.level + 1}" if 0 < block.level < 3 else ""
             paragraph = self.document.add_paragraph(style=_LIST[block.ordered] + deeper)
+        elif block.kind == "chart":
+            self._chart(block.runs[0].text)
+            return
         elif block.kind == "table":
             self._table(block.rows)
             return
@@ -106,6 +110,13 @@ class _Writer:
                 f'<w:footnoteReference w:id="{len(self._notes)}"/></w:r>'
             )
         )
+
+    def _chart(self, file: str) -> None:
+        from docx.shared import Cm
+
+        for chart in self._report.charts:
+            if chart_file(chart.id) == file:
+                self.document.add_picture(io.BytesIO(chart.png), width=Cm(15))
 
     def _table(self, rows: Sequence[Sequence[Sequence[Run]]]) -> None:
         width = max((len(row) for row in rows), default=0)

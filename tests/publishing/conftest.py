@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from deskwork.tasks.conflicts import conflicts_of
 from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.publishing import publish
 from deskwork.tasks.report import Report
+from deskwork.tools.charts.tools import draw_chart
 from deskwork.tools.collection import Collection
+from deskwork.tools.desk import DocumentDesk
 from deskwork.tools.figures import Figure, Said, bind
 from deskwork.tools.formulas import Wanted, derive
 from deskwork.tools.library import Library
@@ -88,7 +91,12 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
         f"| Net sales | 8,426 | 7,813 [{sales.id}] |\n\n"
         f"1. Planned: 9,000 million in 2026 [{plan.id}].\n\n> a quote with `code` and *stress*\n"
     )
-    found = check(text, Ledger(collection, evidence, figures))
+    desk = DocumentDesk(collection, evidence, bound=figures)
+    series = [{"name": "Net sales", "figures": [old.id, new.id]}]
+    given = {"kind": "bar", "title": "Net sales [of Acme]", "series": series}
+    (chart,) = asyncio.run(draw_chart.run(given, desk)).charts
+    text += f"\n{{{chart.id}}}\n"
+    found = check(text, Ledger(collection, evidence, figures, {chart.id: chart}))
     stated = {**figures, **{figure.id: figure for figure in found.figures}}
     report = Report(
         job="research-1",
@@ -98,6 +106,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
         evidence=tuple(evidence.values()),
         claims=found.claims,
         figures=tuple(stated.values()),
+        charts=(chart,),
         conflicts=tuple(conflicts_of(list(stated.values()), evidence)),
         notes=("broken.pdf could not be read: it is broken.",),
         usage={"calls": 4, "input": 1000, "output": 100, "by": "Written by a-model"},

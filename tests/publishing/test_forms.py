@@ -129,9 +129,29 @@ def test_the_workbook_s_formulas_recompute(published: Published, tmp_path: Path)
 
 def test_the_workbook_lists_everything(published: Published) -> None:
     book = openpyxl.load_workbook(published.folder / "report.xlsx", data_only=True)
-    assert book.sheetnames == ["Figures", "Evidence", "Claims", "Conflicts", "Documents", "About"]
+    assert book.sheetnames == [
+        *("Figures", "Evidence", "Claims", "Conflicts", "Documents", "Charts", "About"),
+    ]
     assert book["Evidence"].max_row == 1 + len(published.evidence)
     assert book["Documents"].max_row == 3
     growth = next(f for f in published.figures.values() if f.formula)
     cached = {row[0]: row[14] for row in book["Figures"].iter_rows(min_row=2, values_only=True)}
     assert cached[growth.id] == pytest.approx(7.8)
+
+
+def test_a_chart_stands_in_every_form_with_its_data(published: Published) -> None:
+    (chart,) = published.report.charts
+    text = (published.folder / "report.md").read_text()
+    assert f"![Net sales of Acme](charts/{chart.id}.png)" in text
+    assert (published.folder / "charts" / f"{chart.id}.png").read_bytes() == chart.png
+    page = (published.folder / "report.html").read_text()
+    assert 'alt="Net sales of Acme"' in page
+    assert "charts/" not in page
+    assert len(docx.Document(str(published.folder / "report.docx")).inline_shapes) == 3
+    from pypdf import PdfReader
+
+    assert sum(len(page.images) for page in PdfReader(published.folder / "report.pdf").pages) == 3
+    sheet = openpyxl.load_workbook(published.folder / "report.xlsx", data_only=True)["Charts"]
+    rows = list(sheet.iter_rows(min_row=2, values_only=True))
+    assert {row[4] for row in rows} == {8_426_000_000, 7_813_000_000}
+    assert "acme_10K.pdf" in str(rows[0][6])

@@ -131,7 +131,7 @@ def test_what_its_source_bears_out(desk: Desk, quote: str, sentence: str) -> Non
         (SALES, "The company has 12 segments [{}].", "does not stand"),
         (SALES, "It grew [E00000000].", "no evidence of this job"),
         (SALES, "It grew [E1].", "no evidence of this job"),
-        (SALES, "It grew to {{F00000000}} [{}].", "no figure of this job"),
+        (SALES, "It grew to {{F00000000}} [{}].", "no figure or chart of this job"),
     ],
 )
 def test_what_it_does_not(desk: Desk, quote: str, sentence: str, problem: str) -> None:

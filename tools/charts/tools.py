@@ -54,7 +54,7 @@ def draw_chart(
 
     Unit, scale and periods are the figures' own, and the source line tells files and pages. Figures
     of different units or currencies are refused. You see the picture; the chart is recorded under
-    an id such as C1234abcd.
+    an id such as C1234abcd: write it in braces, {C1234abcd}, on a line of its own, to put it in.
     """
     lines = [Line(one.name.strip(), tuple(one.figures)) for one in series]
     figures = [_figure(desk, name) for line in lines for name in line.figures if name]

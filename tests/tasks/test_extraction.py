@@ -9,7 +9,7 @@ import pytest
 
 from deskwork.tasks.bearing import bears_out
 from deskwork.tasks.extracted import leaves
-from deskwork.tasks.extractive_fields import extraction
+from deskwork.tasks.extractive_records import extraction
 from deskwork.tasks.reconcile import disagreements
 from deskwork.tasks.schema import is_choice, load_schema
 from deskwork.tools.errors import WrongUse

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -21,11 +22,13 @@ from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
 from deskwork.tasks.progress import tell
+from deskwork.tasks.records_paths import check_outputs, family_of
 from deskwork.tasks.requests import AskRequest, DocumentsRequest, JobRequest, ResearchRequest
 from deskwork.tasks.settings import BUILTIN_MODEL, Settings, load_settings
 from deskwork.tasks.starts import find_or_create, first_entry, make_start, read_image
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
+from deskwork.tools.library import hidden
 from deskwork.tools.pictures import fit_pages
 from deskwork.tools.selection import find_tools
 
@@ -92,11 +95,31 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
             own = first_entry(bench.journal, request.job or "")["settings"] if going_on else {}
             _check_price(settings, own.get("model", settings.model))
         start = make_start(flow, request, bench.recorded_settings())
+        if isinstance(request, DocumentsRequest) and not going_on:
+            check_documents(request, start.files)
         job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
         return job.id
     finally:
         bench.journal.database.close()
+
+
+def check_documents(request: DocumentsRequest, files: list[tuple[str, str]]) -> None:
+    """What would be found out when the files are paid for. Raises `WrongUse`."""
+    if not files:
+        count = hidden(request.files)
+        named = ", ".join(str(path) for path in request.files) or "the call"
+        raise WrongUse(
+            f"There is no file in {named}" + (f", but {count} hidden ones." if count else "."),
+            "Hidden files are left out. Check the path." if count else "Check the path.",
+        )
+    if request.out:
+        check_outputs(request.out, family_of(request.files), named_files(request))
+
+
+def named_files(request: DocumentsRequest) -> list[Path]:
+    """The files that were given by their own names: not as one of a folder."""
+    return [path for path in request.files if not path.is_dir()]
 
 
 def _check_price(settings: Settings, model: str) -> None:

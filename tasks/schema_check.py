@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import jsonschema
-from jsonschema.validators import extend, validator_for
+from jsonschema import validators
+from jsonschema.validators import validator_for
 from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_schema
 
 _BACKTRACKED = 200
@@ -28,6 +29,7 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 def problems_by(schema: dict[str, Any], record: Any) -> list[tuple[list[Any], str]]:
     """(path, sentence) of everything that keeps a record from fitting a schema."""
     checker = validator_for(schema, jsonschema.Draft202012Validator)
+    extend: Any = validators.extend  # its stub has no types
     bounded = extend(checker, {"pattern": _pattern, "patternProperties": _by_pattern})
     validator = bounded(schema, format_checker=checker.FORMAT_CHECKER)
     found = sorted(validator.iter_errors(record), key=lambda error: list(map(str, error.path)))

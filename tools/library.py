@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,15 +45,19 @@ class Library:
         self.store = LibraryStore(home)
 
     def collect(
-        self, paths: Sequence[Path], progress: Callable[[Progress], None] | None = None
+        self,
+        paths: Sequence[Path],
+        progress: Callable[[Progress], None] | None = None,
+        *,
+        without: Sequence[Path] = (),
     ) -> Collection:
         """Read what is new among the files and folders, and return them as one collection.
 
         Every file has an entry, those that can't be read too. Folders are walked in sorted order;
-        hidden files are left out. Raises `WrongUse` for a path that doesn't exist and
+        hidden files are left out, and those of ``without``. Raises `WrongUse` for a path that doesn't exist and
         `StorageError` when the library can't be written.
         """
-        named = _named(_files(paths))
+        named = _named(_files(paths, without))
         files: list[SourceFile] = []
         for done, (name, path) in enumerate(named, 1):
             entry, new = self._enter(name, path)
@@ -73,7 +78,7 @@ class Library:
             key = (printable(str(path.absolute())), status.st_size, status.st_mtime_ns)
             with self.store.connect() as connection:
                 known = self.store.known_hash(connection, *key)
-                stored = self.store.document(connection, known) if known else None
+                stored = self._stored(connection, known) if known else None
             if known and stored:
                 return SourceFile.ready(name, path, known, stored), False
             # Hash and text come from the same bytes, even if the file is being written to.
@@ -85,18 +90,25 @@ class Library:
         if sha256 != known:
             self.store.remember_hash(*key, sha256)
         with self.store.connect() as connection:
-            stored = self.store.document(connection, sha256)
+            stored = self._stored(connection, sha256)
         if stored is None:
             try:
                 document = self.reading.read(data, name)
             except BadFile as error:
                 return SourceFile.failed(name, path, sha256, str(error)), True
-            self.store.add(sha256, document)
+            self.store.add(sha256, document, ocr=self.reading.ocr)
             with self.store.connect() as connection:
                 stored = self.store.document(connection, sha256)
             assert stored is not None  # it was committed above, and nothing removes documents
             return SourceFile.ready(name, path, sha256, stored), True
         return SourceFile.ready(name, path, sha256, stored), False
+
+    def _stored(self, connection: sqlite3.Connection, sha256: str) -> tuple[int, str, int] | None:
+        """A stored document; with OCR not one that was read without it and lacks text."""
+        found = self.store.document(connection, sha256)
+        if found and self.reading.ocr and self.store.wants_ocr(connection, found[0]):
+            return None
+        return found
 
 
 def printable(name: str) -> str:
@@ -104,13 +116,24 @@ def printable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def fingerprint(paths: Sequence[Path]) -> list[tuple[str, str]]:
+def hidden(paths: Sequence[Path]) -> int:
+    """How many files under the folders are left out since they, or a folder above, are hidden."""
+    found: set[Path] = set()
+    for given in paths:
+        for folder, _, names in os.walk(given) if given.is_dir() else ():
+            inside = any(part.startswith(".") for part in Path(folder).relative_to(given).parts)
+            chosen = [name for name in names if inside or name.startswith(".")]
+            found.update(Path(folder).absolute() / name for name in chosen)
+    return len(found)
+
+
+def fingerprint(paths: Sequence[Path], *, without: Sequence[Path] = ()) -> list[tuple[str, str]]:
     """Name and SHA-256 of every file, in the collection's order, without reading or indexing any.
 
-    A file that can't be opened has the hash "". Raises `WrongUse` for a missing path.
+    A file that can't be opened has the hash "". Files of ``without`` are left out. Raises `WrongUse` for a missing path.
     """
     result = []
-    for name, path in _named(_files(paths)):
+    for name, path in _named(_files(paths, without)):
         try:
             if not path.is_file():
                 raise OSError
@@ -121,9 +144,10 @@ def fingerprint(paths: Sequence[Path]) -> list[tuple[str, str]]:
     return result
 
 
-def _files(paths: Sequence[Path]) -> list[tuple[str, Path]]:
+def _files(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[tuple[str, Path]]:
     """Every file once, with its name relative to the folder that was given."""
     found: dict[Path, str] = {}
+    skipped = {path.resolve() for path in without}
     for given in paths:
         if given.is_dir():
             for folder, folders, names in os.walk(given):
@@ -138,6 +162,8 @@ def _files(paths: Sequence[Path]) -> list[tuple[str, Path]]:
             found.setdefault(given.absolute(), printable(given.name))
         else:
             raise WrongUse(f"There is no file or folder {given}.", "Check the path.")
+    if skipped:
+        found = {path: name for path, name in found.items() if path.resolve() not in skipped}
     return [(name, path) for path, name in found.items()]
 
 

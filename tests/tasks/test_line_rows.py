@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deskwork.tasks.extracted import Found
-from deskwork.tasks.line_rows import line_problems
+from deskwork.tasks.line_rows import Look, line_problems
 from deskwork.tools.documents import Table
 from deskwork.tools.tool import Evidence
 
@@ -29,6 +29,10 @@ def found(page: str, *lines: dict[str, tuple[Any, str]]) -> Found:
     return Found("invoice", [1], record, evidence)
 
 
+def shown(text: str, tables: list[Table]) -> Look:
+    return lambda page: (text, tables)
+
+
 def bolts(page: str, quote: str = "", **changes: tuple[Any, str]) -> dict[str, tuple[Any, str]]:
     row = quote or next(line for line in page.splitlines() if "bolts" in line)
     values = {"description": "Steel bolts", "quantity": 10, "unit_price": 12.5, "amount": 125.0}
@@ -43,21 +47,21 @@ def wire(page: str) -> dict[str, tuple[Any, str]]:
 
 def test_lines_as_they_stand() -> None:
     for page, tables in ((MARKDOWN, [TABLE]), (PLAIN, [])):
-        assert line_problems(found(page, bolts(page), wire(page)), lambda n: (page, tables)) == []
+        assert line_problems(found(page, bolts(page), wire(page)), shown(page, tables)) == []
 
 
 def test_a_line_mixed_from_two_rows() -> None:
     for page, tables in ((MARKDOWN, [TABLE]), (PLAIN, [])):
         row = next(line for line in page.splitlines() if "wire" in line)
         mixed = bolts(page, quantity=(3, row), unit_price=(99.0, row), amount=(297.0, row))
-        problems = line_problems(found(page, mixed, wire(page)), lambda n: (page, tables))
+        problems = line_problems(found(page, mixed, wire(page)), shown(page, tables))
         assert any("description and quantity stand in different rows" in p for p in problems)
 
 
 def test_a_line_on_two_lines_of_the_page_is_no_mixture() -> None:
     page = "Steel bolts, zinc, box of 50\n10 pcs 12.50 125.00"
     line = {"description": ("Steel bolts", "Steel bolts"), "amount": (125.0, "10 pcs 12.50 125.00")}
-    assert line_problems(found(page, line), lambda n: (page, [])) == []
+    assert line_problems(found(page, line), shown(page, [])) == []
 
 
 def test_quantity_times_price() -> None:
@@ -80,12 +84,12 @@ def test_quantity_times_price() -> None:
 def test_one_row_taken_for_two_lines() -> None:
     for page, tables in ((MARKDOWN, [TABLE]), (PLAIN, [])):
         twice = found(page, bolts(page), bolts(page), wire(page))
-        (problem,) = line_problems(twice, lambda n: (page, tables))
+        (problem,) = line_problems(twice, shown(page, tables))
         assert problem.startswith("/lines/0: quoted from the same place as /lines/1")
 
 
 def test_a_row_that_is_left_out() -> None:
-    (problem,) = line_problems(found(MARKDOWN, bolts(MARKDOWN)), lambda n: (MARKDOWN, [TABLE]))
+    (problem,) = line_problems(found(MARKDOWN, bolts(MARKDOWN)), shown(MARKDOWN, [TABLE]))
     assert problem == (
         "/lines: 1 of the rows of the table on page 1 is left out: “Copper wire 3 99.00 297.00”"
     )
@@ -94,4 +98,4 @@ def test_a_row_that_is_left_out() -> None:
 def test_rows_of_a_sheet_around_the_lines_are_none_of_them() -> None:
     table = Table((("Date", "2025-05-01"), ("Number", "X-1"), HEAD, BOLTS, WIRE, ("Net", "422.00")))
     page = "\n".join("| " + " | ".join(row) + " |" for row in table.rows)
-    assert line_problems(found(page, bolts(page), wire(page)), lambda n: (page, [table])) == []
+    assert line_problems(found(page, bolts(page), wire(page)), shown(page, [table])) == []

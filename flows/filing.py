@@ -70,7 +70,7 @@ class Filing:
         rest = file.reason.replace(file.name, "")
         if " is locked" not in rest:
             return Filed.of(file, "failed", file.reason)
-        said = file.reason.partition(" Give `deskwork read`")[0]
+        said = file.reason.partition(" Put it into")[0]
         return Filed.of(file, "password needed", f"{said} {LOCKED}")
 
     def unpacked(self, file: SourceFile, following: Sequence[SourceFile]) -> Filed:

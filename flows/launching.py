@@ -94,9 +94,13 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         if request.limits.max_cost and not settings.is_builtin:
             own = first_entry(bench.journal, request.job or "")["settings"] if going_on else {}
             _check_price(settings, own.get("model", settings.model))
+        fresh = request if isinstance(request, DocumentsRequest) and not going_on else None
+        if fresh and fresh.out:
+            named = [path for path in fresh.files if not path.is_dir()]
+            check_outputs(fresh.out, family_of(fresh.files), named)
         start = make_start(flow, request, bench.recorded_settings())
-        if isinstance(request, DocumentsRequest) and not going_on:
-            check_documents(request, start.files)
+        if fresh and not start.files:
+            raise _nothing_in(fresh.files)
         job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
         return job.id
@@ -104,22 +108,16 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         bench.journal.database.close()
 
 
-def check_documents(request: DocumentsRequest, files: list[tuple[str, str]]) -> None:
-    """What would be found out when the files are paid for. Raises `WrongUse`."""
-    if not files:
-        count = hidden(request.files)
-        named = ", ".join(str(path) for path in request.files) or "the call"
-        raise WrongUse(
-            f"There is no file in {named}" + (f", but {count} hidden ones." if count else "."),
-            "Hidden files are left out. Check the path." if count else "Check the path.",
+def _nothing_in(paths: list[Path]) -> WrongUse:
+    """The error of a call whose folders hold no file."""
+    named = ", ".join(str(path) for path in paths) or "what was given"
+    if count := hidden(paths):
+        files = "file" if count == 1 else "files"
+        return WrongUse(
+            f"There is nothing to read in {named}: it holds {count} hidden {files} and no other.",
+            "Hidden files are left out; rename them, or give each by its path.",
         )
-    if request.out:
-        check_outputs(request.out, family_of(request.files), named_files(request))
-
-
-def named_files(request: DocumentsRequest) -> list[Path]:
-    """The files that were given by their own names: not as one of a folder."""
-    return [path for path in request.files if not path.is_dir()]
+    return WrongUse(f"There is nothing to read in {named}: it is empty.", "Check the path.")
 
 
 def _check_price(settings: Settings, model: str) -> None:

@@ -34,7 +34,8 @@ def rows_in(pages: Sequence[Shown], fields: dict[str, dict[str, Any]], least: in
     head: tuple[str, ...] = ()
     rows: list[Row] = []
     for page in pages:
-        for columns, body in [*_marked(page, fields, least), *_plain(page, fields, least)]:
+        tables = list(_marked(page, fields, least)) or list(_plain(page, fields, least))
+        for columns, body in tables:
             found = list(_rows(page, fields, columns, body))
             if found and head in ((), columns):
                 head = columns
@@ -53,7 +54,10 @@ def _marked(
     own = {_key(line): line.strip() for line in page.text.splitlines()}
     columns: tuple[str, ...] = ()
     body: Body = []
-    for line in [*page.text.splitlines(), "", *page.tables.splitlines(), ""]:
+    # Where the text has the rows itself, its tables are the same once more.
+    marked = any(line.lstrip().startswith("|") for line in page.text.splitlines())
+    lines = page.text if marked else page.tables
+    for line in [*lines.splitlines(), ""]:
         if _RULE.fullmatch(line.strip()) and "|" in line:
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]

@@ -54,8 +54,8 @@ class Library:
         """Read what is new among the files and folders, and return them as one collection.
 
         Every file has an entry, those that can't be read too. Folders are walked in sorted order;
-        hidden files are left out, and those of ``without``. Raises `WrongUse` for a path that doesn't exist and
-        `StorageError` when the library can't be written.
+        hidden files are left out, and those of ``without``. Raises `WrongUse` for a path that
+        doesn't exist and `StorageError` when the library can't be written.
         """
         named = _named(_files(paths, without))
         files: list[SourceFile] = []
@@ -130,7 +130,8 @@ def hidden(paths: Sequence[Path]) -> int:
 def fingerprint(paths: Sequence[Path], *, without: Sequence[Path] = ()) -> list[tuple[str, str]]:
     """Name and SHA-256 of every file, in the collection's order, without reading or indexing any.
 
-    A file that can't be opened has the hash "". Files of ``without`` are left out. Raises `WrongUse` for a missing path.
+    A file that can't be opened has the hash ""; files of ``without`` are left out. Raises
+    `WrongUse` for a missing path.
     """
     result = []
     for name, path in _named(_files(paths, without)):

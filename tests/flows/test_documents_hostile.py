@@ -9,8 +9,10 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
+import docx as word
 import openpyxl
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 
 from deskwork.tasks.local_model import Asked, Said
 from deskwork.tasks.records_book import write_book
@@ -18,7 +20,6 @@ from deskwork.tasks.records_spool import Records, Spool
 from deskwork.tools.library import Library
 from deskwork.tools.readers import Reading, ocr
 from tests.flows.test_documents import answered, extracted, invoice, number_in, printed, says, scan
-from tests.tools.made import docx
 
 LINES = {
     "title": "Invoice",
@@ -169,6 +170,18 @@ async def test_the_built_in_finds_every_document_of_a_file(tmp_path: Path) -> No
     assert {row["state"] for row in data["files"]} == {"done"}
 
 
+def with_table(rows: list[list[str]]) -> bytes:
+    document, data = word.Document(), io.BytesIO()
+    document.add_paragraph("Invoice number: C-1")
+    table = document.add_table(0, len(rows[0]))
+    for row in rows:
+        for cell, text in zip(table.add_row().cells, row, strict=True):
+            cell.text = text
+    document.add_paragraph("Total: 422.00")
+    document.save(data)
+    return data.getvalue()
+
+
 def sheet(rows: list[list[Any]]) -> bytes:
     book, data = openpyxl.Workbook(), io.BytesIO()
     for row in rows:
@@ -182,7 +195,7 @@ async def test_the_built_in_finds_the_lines_of_every_kind_of_file(tmp_path: Path
     files: dict[str, str | bytes] = {
         "a.pdf": printed(bill("A-1", PLAIN_ROWS)),
         "b.txt": bill("B-1", "\n".join("   ".join(row) for row in [HEAD, *ROWS])),
-        "c.docx": docx(["Invoice number: C-1", "Total: 422.00"], [HEAD, *ROWS]),
+        "c.docx": with_table([HEAD, *ROWS]),
         "d.xlsx": sheet([["Invoice number", "D-1"], HEAD, *numbers, ["Total", 422.0]]),
     }
     data, _ = await extracted(tmp_path, None, files, schema=LINES)
@@ -235,10 +248,13 @@ async def test_a_locked_file_and_a_scan_say_what_to_do(tmp_path: Path) -> None:
     assert "[reading]" in reasons["scan.pdf"]
 
 
-@pytest.mark.skipif(not ocr.is_installed(), reason="the OCR is an extra")
+@pytest.mark.skipif(not ocr.installed(), reason="the OCR is an extra")
 def test_with_ocr_a_reading_without_it_is_not_used(tmp_path: Path) -> None:
     file, home = tmp_path / "scan.pdf", tmp_path / "home"
-    file.write_bytes(scan())
+    picture = Image.new("RGB", (800, 400), "white")
+    font = ImageFont.load_default(size=48)
+    ImageDraw.Draw(picture).text((50, 50), "Invoice No. 77", fill="black", font=font)
+    picture.save(file)
     plain = Library(home).collect([file])
     assert not plain.page("scan.pdf", 1).text.strip()
     seen = Library(home, Reading(ocr=True)).collect([file])

@@ -63,6 +63,7 @@ class Filing:
         self._tiers = tiers
         self._recall = recall
         self._canonical = schema.canonical()
+        self._keys: dict[str, str] = {}
         self._names: dict[int, str] = {}
 
     def unread(self, file: SourceFile) -> Filed:
@@ -89,10 +90,19 @@ class Filing:
         return self._recall is not None and self._recall.job_of(self._key(file)) is not None
 
     def _key(self, file: SourceFile) -> str:
-        settings = self._run.bench.settings
-        return fingerprint_of(
-            file, self._canonical, settings, self._tiers, version_of(prompts.EXTRACT)
-        )
+        if file.sha256 not in self._keys:
+            store = self._run.bench.library.store
+            with store.connect() as connection:
+                by_ocr = store.was_read_by_ocr(connection, file.document)
+            self._keys[file.sha256] = fingerprint_of(
+                file,
+                self._canonical,
+                self._run.bench.settings,
+                self._tiers,
+                version_of(prompts.EXTRACT),
+                by_ocr=by_ocr,
+            )
+        return self._keys[file.sha256]
 
     def _child(self, number: int, file: SourceFile) -> Job:
         """The file's job, made if it is new."""
@@ -112,6 +122,7 @@ class Filing:
                     parent=parent,
                 )
                 job = find_or_create(journal, start, name, settings_may_differ=True)
+                break
             # An archive that opens by now has moved the numbers of the files behind it.
             if first_entry(journal, name)["request"].get("sha256") == file.sha256:
                 break

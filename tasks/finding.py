@@ -29,6 +29,7 @@ class Finder:
         self._file = file
         self._known: dict[tuple[int | None, str], Evidence | ToolError] = {}
         self._misses = 0
+        self._folded: str | None = None
         self.mark = lru_cache(maxsize=64)(self._mark)
         self.look = lru_cache(maxsize=8)(self._look)
 
@@ -57,9 +58,15 @@ class Finder:
             return self._collection.find_quote(self._file, None, quote, lines=True)
 
     def _stands(self, quote: str) -> bool:
-        pages = range(1, self._collection.file(self._file).pages + 1)
-        texts = (self.look(page)[0] for page in pages)
-        return any(quotes.may_hold(text, quote) and quotes.find(text, quote) for text in texts)
+        """Whether a quote may stand somewhere in the file, told from texts that are folded once."""
+        if self._folded is None:
+            pages = range(1, self._collection.file(self._file).pages + 1)
+            texts = [self._collection.page(self._file, page).text for page in pages]
+            forms = ("", "-") if any("\u00ad" in text for text in texts) else ("",)
+            self._folded = "\n".join(
+                quotes.fold(text, soft_hyphen=form).text for text in texts for form in forms
+            )
+        return quotes.fold(quote).text in self._folded
 
     def _mark(self, page: int) -> str:
         return decimal_mark(self._collection.page(self._file, page).text)

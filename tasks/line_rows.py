@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from deskwork.tasks import field_names as names
@@ -176,6 +177,7 @@ def _first_words(row: Sequence[str]) -> str:
     return " ".join(cell for cell in row if not re.fullmatch(r"[\W\d]*", cell))
 
 
+@lru_cache(maxsize=16_384)
 def _key(line: str) -> str:
     return "".join(letter for letter in line if letter.isalnum() or letter in "+-").casefold()
 

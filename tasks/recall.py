@@ -23,9 +23,15 @@ CHECKS = 2
 
 
 def fingerprint_of(
-    file: SourceFile, schema: str, settings: Settings, tiers: Sequence[str], prompt: str
+    file: SourceFile,
+    schema: str,
+    settings: Settings,
+    tiers: Sequence[str],
+    prompt: str,
+    *,
+    by_ocr: bool,
 ) -> str:
-    """The key of a file's job: 64 hex digits."""
+    """The key of a file's job: 64 hex digits. ``by_ocr`` is whether its pictures were read."""
     parts = [
         CHECKS,
         VERSION,
@@ -36,7 +42,7 @@ def fingerprint_of(
         settings.model,
         settings.profile.protocol,
         settings.is_builtin,
-        settings.reading.ocr,
+        by_ocr,
         list(tiers),
         prompt,
     ]

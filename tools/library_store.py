@@ -160,7 +160,11 @@ class LibraryStore:
             "SELECT 1 FROM pages WHERE id > ? AND id < ? AND trim(text, ?) = '' LIMIT 1",
             (first, first + PAGES_PER_DOCUMENT, " \t\r\n"),
         ).fetchone()
-        return blank is not None and not self.metadata(connection, document).get(_BY_OCR)
+        return blank is not None and not self.was_read_by_ocr(connection, document)
+
+    def was_read_by_ocr(self, connection: sqlite3.Connection, document: int) -> bool:
+        """Whether OCR was on when a stored document was read."""
+        return bool(self.metadata(connection, document).get(_BY_OCR))
 
     def metadata(self, connection: sqlite3.Connection, document: int) -> dict[str, Any]:
         """What is stored of a document beside its pages."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from deskwork.tasks.extractive_fields import Shown, label_of, typed, value_of
 from deskwork.tasks.extractive_tables import Row, rows_in
-from deskwork.tasks.field_names import words_of
+from deskwork.tasks.field_names import NUMBER_WORDS, words_of
 from deskwork.tasks.schema import resolved
 
 AGAIN = "\n\nAn earlier answer was checked and these problems were found:\n"
@@ -23,7 +23,6 @@ AGAIN = "\n\nAn earlier answer was checked and these problems were found:\n"
 TABLES = "\n\n### Tables of this page\n\n"
 """Stands between a page's text and its tables, which the built-in answerer alone is shown."""
 _PAGE = re.compile(r"^## Page (\d+)(?:: ([^\n]*))?\n\n", re.M)
-_NUMBER_WORDS = re.compile(r"\b(number|no|nr|num|id|code|ref|reference|nummer|numero|numéro)\b")
 _OTHERS = re.compile(
     r"\b(vat|tax|po|order|customer|client|phone|fax|account|iban|bank|supplier|vendor|postal|zip)\b"
 )
@@ -148,7 +147,7 @@ class _Records:
         named = [
             name
             for name in self._plain
-            if _NUMBER_WORDS.search(words_of(name)) and not _OTHERS.search(words_of(name))
+            if NUMBER_WORDS.search(words_of(name)) and not _OTHERS.search(words_of(name))
         ]
         return min(named, key=lambda name: name not in self._required, default="")
 

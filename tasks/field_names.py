@@ -115,6 +115,8 @@ OTHER_LISTS = re.compile(
     r"rabatte?|schedule|history)\b"
 )
 """Lists beside a bill's lines: their amounts are no parts of its sum."""
+NUMBER_WORDS = re.compile(r"\b(number|no|nr|num|id|code|ref|reference|nummer|numero|numéro)\b")
+"""Words of a field that tells one document from another."""
 NO_LINE = re.compile(
     r"(?i)\b(sub ?-?total|total\w*|sum|summe\w*|gesamt\w*|zwischensumme|netto|brutto|net|gross|tax|"
     r"vat|gst|mwst|ust|tva|iva|ht|ttc|btw|importe total|base imponible|imponibile|balance|saldo|"

@@ -13,7 +13,7 @@ from typing import Any
 
 from deskwork.tasks import field_names as names
 from deskwork.tasks.extracted import Found
-from deskwork.tasks.reconcile import TOLERANCE, flat, is_number, lists_in, number_in
+from deskwork.tasks.reconcile import TOLERANCE, amount_of, flat, lists_in, number_in
 from deskwork.tools.documents import Table
 from deskwork.tools.tool import Evidence
 
@@ -54,9 +54,9 @@ def _products(record: dict[str, Any]) -> Iterator[str]:
                 continue  # a discount or a surcharge of the line: how it counts, nobody says
             made = count[1] * price[1]
             taxes = [
-                float(value)
-                for field, value in line.items()
-                if is_number(value) and names.rank(field, names.TAX) >= 0
+                value
+                for field, text in line.items()
+                if names.rank(field, names.TAX) >= 0 and (value := amount_of(text)) is not None
             ]
             # A unit price is printed rounded: half a cent for each piece.
             most = TOLERANCE * 1.5 + abs(count[1]) * 0.005

@@ -25,6 +25,9 @@ _OUT = re.compile(
     r"|debe|dare|ausgang|belastung|lastschrift|af)$"
 )
 
+_AMOUNT = re.compile(r"-?(\d{1,3}([., ']\d{3})*|\d+)[.,]\d\d")
+"""A text that is an amount: it has its cents, so that a number of a document is none."""
+
 Named = tuple[str, float]
 
 
@@ -36,16 +39,24 @@ def disagreements(record: dict[str, Any]) -> list[str]:
 def number_in(record: dict[str, Any], meaning: tuple[str, ...]) -> Named | None:
     """The field of a record that bears the best name of a meaning and holds a number."""
     found = [
-        (place, name, float(value))
-        for name, value in record.items()
-        if is_number(value) and (place := names.rank(_last(name), meaning)) >= 0
+        (place, name, value)
+        for name, text in record.items()
+        if (value := amount_of(text)) is not None
+        and (place := names.rank(_last(name), meaning)) >= 0
     ]
     return min(found)[1:] if found else None
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def amount_of(value: Any) -> float | None:
+    """A number, also one that a schema keeps as text (``"1,234.50"``); None for anything else."""
+    if isinstance(value, str) and _AMOUNT.fullmatch(value.strip()):
+        digits = re.sub(r"[^\d.,-]", "", value)
+        mark = max(digits.rfind("."), digits.rfind(","))
+        whole, cents = (digits[:mark], digits[mark + 1 :]) if mark >= 0 else (digits, "0")
+        return float(re.sub(r"[.,]", "", whole) + "." + cents)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return None
 
 
 def _last(name: str) -> str:
@@ -107,9 +118,9 @@ def _wrong_total(record: dict[str, Any]) -> str | None:
     """A sentence where net and tax don't make the total, "" where they do; None without all."""
     net, total = number_in(record, names.NET), number_in(record, names.GROSS)
     taxes = [
-        (name, float(value))
-        for name, value in record.items()
-        if is_number(value) and _is_tax(_last(name))
+        (name, value)
+        for name, text in record.items()
+        if _is_tax(_last(name)) and (value := amount_of(text)) is not None
     ]
     if not (net and total and taxes) or net[0] == total[0]:
         return None
@@ -134,9 +145,9 @@ def _is_tax(name: str) -> bool:
 def _extras(record: dict[str, Any]) -> list[float]:
     """What may stand between a sum and its total: postage added, discounts taken off, or both."""
     extras = [
-        abs(float(value))
-        for name, value in record.items()
-        if is_number(value) and names.rank(_last(name), names.EXTRA) >= 0
+        abs(value)
+        for name, text in record.items()
+        if names.rank(_last(name), names.EXTRA) >= 0 and (value := amount_of(text)) is not None
     ][:4]
     return [sum(parts) for parts in product(*((0.0, extra, -extra) for extra in extras))]
 

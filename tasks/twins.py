@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from deskwork.tasks.extracted import Found, leaves
+from deskwork.tasks.field_names import NUMBER_WORDS, words_of
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 _ENOUGH = 3
-"""Filled fields that make a record one of its own, when none of them is a number."""
+"""Filled fields that make a record one of its own, when none of them is its number."""
 
 
 class Twins:
@@ -39,15 +40,16 @@ class Twins:
 
 def _key(item: Found) -> str:
     """What two records that say the same have in common; "" for one that says too little."""
-    filled = [value for _, value in leaves(item.record)]
-    if len(filled) < _ENOUGH and not any(map(_tells, filled)):
+    filled = list(leaves(item.record))
+    if len(filled) < _ENOUGH and not any(_tells(*field) for field in filled):
         return ""
     text = json.dumps(item.record, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _tells(value: object) -> bool:
-    """Whether a value may be one document's alone: a number, or a text with digits but no date."""
+def _tells(pointer: str, value: object) -> bool:
+    """Whether a value may be one document's alone: a number it bears, not a date or an amount."""
     if isinstance(value, str):
         return any(letter.isdigit() for letter in value) and not _DATE.fullmatch(value)
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    named = NUMBER_WORDS.search(words_of(pointer.rpartition("/")[2]))
+    return isinstance(value, int) and not isinstance(value, bool) and named is not None

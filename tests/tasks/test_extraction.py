@@ -141,6 +141,7 @@ def test_pointers_are_escaped() -> None:
         ({"base": 100.0, "iva": 21.0, "importe": 131.0}, "importe is 131.00"),
         ({"base_imponible": 100.0, "iva": 21.0, "total": 131.0}, "total is 131.00"),
         ({"imponibile": 100.0, "iva": 22.0, "totale": 132.0}, "totale is 132.00"),
+        ({"net": "1,422.00", "tax": "84.40", "total": "999.00"}, "but total is 999.00"),
         ({"totals": {"net": 10.0, "tax": 1.0, "total": 12.0}}, "make 11.00, but total is 12.00"),
         ({"a": {"net": 10.0}, "b": {"tax": 1.0}, "total": 12.0}, "but total is 12.00"),
         ({"net": 100.0, "vat_7": 7.0, "vat_19": 19.0, "total": 100.0}, "make 126.00"),

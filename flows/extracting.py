@@ -29,7 +29,7 @@ from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
 from deskwork.tasks.recall import Recall
 from deskwork.tasks.records_out import spool_for, write_outputs
-from deskwork.tasks.records_paths import family_of
+from deskwork.tasks.records_paths import check_outputs, family_of, output_path
 from deskwork.tasks.records_spool import Records, record_row
 from deskwork.tasks.requests import DocumentsRequest
 from deskwork.tasks.schema import load_schema
@@ -56,8 +56,14 @@ async def documents_flow(request: DocumentsRequest) -> State[Any]:
 
     async def work(run: Run) -> None:
         home = run.bench.settings.home
-        out = request.out or home / "documents" / run.session.job / "records.xlsx"
-        await Documents(run, Path(out)).work()
+        out = home / "documents" / run.session.job / "records.xlsx"
+        if request.out:
+            # Looked at when the command was given, too; a run of a server or a schedule was not.
+            out = output_path(request.out)
+            paths = [Path(path) for path in run.start["request"]["files"]]
+            named = [path for path in paths if not path.is_dir()]
+            check_outputs(out, family_of(paths), named)
+        await Documents(run, out).work()
 
     return prefect_state(await run_job("documents", request, work, current_run.id))
 

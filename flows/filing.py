@@ -18,7 +18,7 @@ from deskwork.tasks.filed import Filed, filled, result
 from deskwork.tasks.finding import Finder
 from deskwork.tasks.journal import FINISHED, Job
 from deskwork.tasks.limits import Limits
-from deskwork.tasks.line_rows import joined, line_problems
+from deskwork.tasks.line_rows import joined, line_problems, rows_quoted
 from deskwork.tasks.outcomes import outcome
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.recall import Recall, fingerprint_of
@@ -236,8 +236,10 @@ class Filing:
         """The documents of an answer. Raises `ValueError` with a sentence, and nothing else."""
         try:
             found = read_answer(answer, self._schema, finder.find, finder.mark, pages)
+            quoted = rows_quoted(found, finder.look)
             for item in found:
-                item.problems = joined([*item.problems, *line_problems(item, finder.look)])
+                lines = line_problems(item, finder.look, quoted)
+                item.problems = joined([*item.problems, *lines])
         except (ValueError, Stop):
             raise
         except Exception as error:  # one answer's oddity must not end the others' job

@@ -7,7 +7,7 @@ of its neighbour, one row taken for two lines, a row left out, a price taken for
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
@@ -29,15 +29,31 @@ _MONEY = re.compile(r"\d[.,]\d\d\b(?!.*\d)")
 _FIGURE = re.compile(r"\d")
 
 
-def line_problems(found: Found, look: Look) -> list[str]:
-    """What is wrong with the lines of a record, as sentences that begin with a pointer."""
+def rows_quoted(items: Iterable[Found], look: Look) -> set[tuple[int, str]]:
+    """(page, row) of every row that any value of these records was quoted from."""
+    return {
+        (evidence.page, _key(_line_of(evidence, look)[1]))
+        for item in items
+        for evidence in item.evidence.values()
+    }
+
+
+def line_problems(
+    found: Found, look: Look, quoted: Set[tuple[int, str]] | None = None
+) -> list[str]:
+    """What is wrong with the lines of a record, as sentences that begin with a pointer.
+
+    ``quoted`` are the rows of all records of the file (`rows_quoted`): a row may be a line of
+    another list or another record.
+    """
+    quoted = rows_quoted([found], look) if quoted is None else quoted
     problems = [*_products(found.record)]
     for pointer, rows in _lists(found):
         if len(rows) == 1 and not any(rows.values()):
             continue
         problems += _mixed(found, pointer, rows, look)
         problems += _doubled(pointer, rows)
-        problems += _left_out(pointer, rows, look)
+        problems += _left_out(pointer, rows, look, quoted)
     return problems
 
 
@@ -137,7 +153,7 @@ def _doubled(pointer: str, rows: Rows) -> Iterator[str]:
             )
 
 
-def _left_out(pointer: str, rows: Rows, look: Look) -> Iterator[str]:
+def _left_out(pointer: str, rows: Rows, look: Look, quoted: Set[tuple[int, str]]) -> Iterator[str]:
     """Rows of a table that the lines were quoted from, and that no line is."""
     used: dict[int, set[str]] = {}
     for fields in rows.values():
@@ -154,7 +170,7 @@ def _left_out(pointer: str, rows: Rows, look: Look) -> Iterator[str]:
             missing = [
                 row
                 for at, (key, row) in enumerate(body)
-                if key not in keys and at > 0 and _is_line(row, filled)
+                if (page, key) not in quoted and at > 0 and _is_line(row, filled)
             ]
             if missing:
                 shown = "; ".join(f"“{_short(' | '.join(row))}”" for row in missing[:3])

@@ -45,9 +45,18 @@ def output_path(given: str | Path) -> Path:
 
 
 def family_of(paths: Iterable[str | Path]) -> str:
-    """What the jobs over the same inputs have in common, whatever their schema: 16 hex digits."""
-    named = "\n".join(sorted(str(Path(path).absolute()) for path in paths))
+    """What jobs over files of the same folders have in common: 16 hex digits.
+
+    Neither the schema nor a file that came or went makes another family: such a job is run again
+    to renew its outputs.
+    """
+    folders = {path if path.is_dir() else path.parent for path in map(_absolute, paths)}
+    named = "\n".join(sorted(map(str, folders)))
     return hashlib.sha256(named.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _absolute(path: str | Path) -> Path:
+    return Path(path).absolute()
 
 
 def check_outputs(out: Path, family: str, inputs: Iterable[Path]) -> None:
@@ -66,7 +75,7 @@ def check_outputs(out: Path, family: str, inputs: Iterable[Path]) -> None:
     there = [place for place in places if place.exists()]
     if there and _written_by(places[1]) != family:
         raise WrongUse(
-            f"{there[0]} exists already, and no job over these files wrote it.",
+            f"{there[0]} exists already, and no job over files of the same folder wrote it.",
             "Choose another --out, or delete it together with the .json and .html beside it.",
         )
 

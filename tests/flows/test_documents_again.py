@@ -119,13 +119,16 @@ def test_where_outputs_may_go(tmp_path: Path) -> None:
     with pytest.raises(WrongUse, match="is a folder"):
         output_path(tmp_path)
 
+    (tmp_path / "in").mkdir()
     out, family = tmp_path / "r.xlsx", family_of([tmp_path / "in"])
     check_outputs(out, family, [])
     with pytest.raises(WrongUse, match="is one of the input files"):
         check_outputs(out, family, [tmp_path / "x" / ".." / "r.xlsx"])
     for place, text in zip(outputs(out), ("book", '{"rows": []}', "page"), strict=True):
         place.write_text(text)
-        with pytest.raises(WrongUse, match="exists already, and no job over these files wrote it"):
+        with pytest.raises(
+            WrongUse, match="exists already, and no job over files of the same folder"
+        ):
             check_outputs(out, family, [])
         place.unlink()
     out.write_text("book")
@@ -133,6 +136,10 @@ def test_where_outputs_may_go(tmp_path: Path) -> None:
         json.dumps({"job": "documents-1", "family": family})[:-1] + ',\n"records": []}\n'
     )
     check_outputs(out, family, [])
+    assert family_of([tmp_path / "in" / "a.md", tmp_path / "in" / "b.md"]) == family_of(
+        [tmp_path / "in"]
+    )
+    (tmp_path / "other").mkdir()
     with pytest.raises(WrongUse, match="exists already"):
         check_outputs(out, family_of([tmp_path / "other"]), [])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deskwork.tasks.extracted import Found
-from deskwork.tasks.line_rows import Look, line_problems
+from deskwork.tasks.line_rows import Look, line_problems, rows_quoted
 from deskwork.tools.documents import Table
 from deskwork.tools.tool import Evidence
 
@@ -99,3 +99,11 @@ def test_rows_of_a_sheet_around_the_lines_are_none_of_them() -> None:
     table = Table((("Date", "2025-05-01"), ("Number", "X-1"), HEAD, BOLTS, WIRE, ("Net", "422.00")))
     page = "\n".join("| " + " | ".join(row) + " |" for row in table.rows)
     assert line_problems(found(page, bolts(page), wire(page)), shown(page, [table])) == []
+
+
+def test_a_row_of_another_record_is_not_left_out() -> None:
+    one, two = found(MARKDOWN, bolts(MARKDOWN)), found(MARKDOWN, wire(MARKDOWN))
+    look = shown(MARKDOWN, [TABLE])
+    quoted = rows_quoted([one, two], look)
+    assert line_problems(one, look, quoted) == []
+    assert line_problems(two, look, quoted) == []

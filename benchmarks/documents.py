@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks.steps import row
 from deskwork.flows.extracting import AT_ONCE
-from deskwork.tasks.extractive_fields import extraction
+from deskwork.tasks.extractive_records import extraction
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.local_model import Asked, Said, ScriptedModel
 from deskwork.tasks.local_server import serve

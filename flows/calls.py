@@ -16,6 +16,7 @@ from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.question_sets import read_set
+from deskwork.tasks.records_paths import output_path
 from deskwork.tasks.requests import (
     AskRequest,
     DocumentsRequest,
@@ -120,13 +121,17 @@ async def documents(
     model: str | None = None,
     limits: Limits | None = None,
     job: str | None = None,
+    ocr: bool = False,
+    fresh: bool = False,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Outcome:
     """Extract records of a schema from files; ``out`` is the workbook to write.
 
     ``schema`` is a JSON Schema file, or a pydantic class as ``module:Class`` or ``file.py:Class``.
     Every file has a row in the workbook, those that could not be read too. As with `ask`, the
-    same call again goes on, and no file is extracted twice.
+    same call again goes on, and no file is extracted twice: what another job finished with the
+    same content, schema, model and budget is taken from it, unless ``fresh`` asks again. ``ocr``
+    reads pages without text by their picture.
     """
     loaded = load_schema(str(schema))
     request = checked(
@@ -135,11 +140,13 @@ async def documents(
         files=[Path(path).absolute() for path in paths],
         schema_source=loaded.source,
         record_schema=loaded.schema,
-        out=Path(out).absolute() if out else None,
+        out=output_path(out) if out else None,
         budget=budget,
         model=model,
         limits=limits or Limits(max_steps=None),
         job=job,
+        ocr=ocr,
+        fresh=fresh,
     )
     return await launch("documents", request, transport)
 

@@ -19,6 +19,7 @@ from deskwork.flows.stopping import stoppable
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome, outcome
+from deskwork.tasks.records_paths import output_path, outputs
 from deskwork.tasks.settings import BUILTIN_MODEL, load_settings
 from deskwork.tasks.starts import first_entry, move
 from deskwork.tasks.states import EXIT_CODES
@@ -107,6 +108,8 @@ def research(question: str, out: Path | None, review_plan: bool, **options: Any)
     show_default=True,
     help="How long the model thinks; auto begins low and thinks more on doubt.",
 )
+@click.option("--ocr", is_flag=True, help="Read pages without text by their picture.")
+@click.option("--fresh", is_flag=True, help="Ask again, also for files that are known.")
 @click.option("--model", help="Another model at the same endpoint.")
 @click.option("--job", help="The job's id; left out, it follows from the inputs.")
 @_limits
@@ -121,7 +124,7 @@ def documents(
     limits = {name: options.pop(f"max_{name}") for name in ("steps", "tokens", "cost", "seconds")}
     given = {f"max_{name}": value for name, value in limits.items()}
     job = calls.documents(
-        _expanded(paths), schema, out=out, limits=calls.checked(Limits, **given), **options
+        _expanded(paths, out), schema, out=out, limits=calls.checked(Limits, **given), **options
     )
     return _run(job, as_json=as_json)
 
@@ -162,9 +165,13 @@ def evaluate(question_set: Path, as_json: bool, **options: Any) -> int:
     return _run(job, as_json=as_json)
 
 
-def _expanded(paths: tuple[str, ...]) -> list[Path]:
-    """The paths, patterns resolved. Raises `WrongUse` for a pattern that nothing fits."""
+def _expanded(paths: tuple[str, ...], out: Path | None) -> list[Path]:
+    """The paths, patterns resolved, without the outputs that an earlier run left among them.
+
+    Raises `WrongUse` for a pattern that nothing fits.
+    """
     found: list[Path] = []
+    written = outputs(output_path(out)) if out else []
     for text in paths:
         if Path(text).exists() or not any(letter in text for letter in "*?["):
             found.append(Path(text))
@@ -173,7 +180,7 @@ def _expanded(paths: tuple[str, ...]) -> list[Path]:
         matches = sorted(Path(match) for match in glob.glob(text, recursive=True))  # noqa: PTH207
         if not matches:
             raise WrongUse(f"No file fits {text}.", "Check the pattern and the folder.")
-        found += matches
+        found += [match for match in matches if match.absolute() not in written]
     return found
 
 

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -21,6 +22,7 @@ from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
 from deskwork.tasks.progress import tell
+from deskwork.tasks.records_paths import check_outputs, family_of
 from deskwork.tasks.requests import (
     AskRequest,
     DocumentsRequest,
@@ -33,6 +35,7 @@ from deskwork.tasks.settings import BUILTIN_MODEL, Settings, load_settings
 from deskwork.tasks.starts import find_or_create, first_entry, make_start, read_image
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
+from deskwork.tools.library import hidden
 from deskwork.tools.pictures import fit_pages
 from deskwork.tools.selection import find_tools
 from deskwork.tools.web.search_engines import open_engine
@@ -105,12 +108,30 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
         if request.limits.max_cost and not settings.is_builtin:
             own = first_entry(bench.journal, request.job or "")["settings"] if going_on else {}
             _check_price(settings, own.get("model", settings.model))
+        fresh = request if isinstance(request, DocumentsRequest) and not going_on else None
+        if fresh and fresh.out:
+            named = [path for path in fresh.files if not path.is_dir()]
+            check_outputs(fresh.out, family_of(fresh.files), named)
         start = make_start(flow, request, bench.recorded_settings())
+        if fresh and not start.files:
+            raise _nothing_in(fresh.files)
         job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
         return job.id
     finally:
         bench.journal.database.close()
+
+
+def _nothing_in(paths: list[Path]) -> WrongUse:
+    """The error of a call whose folders hold no file."""
+    named = ", ".join(str(path) for path in paths) or "what was given"
+    if count := hidden(paths):
+        files = "file" if count == 1 else "files"
+        return WrongUse(
+            f"There is nothing to read in {named}: it holds {count} hidden {files} and no other.",
+            "Hidden files are left out; rename them, or give each by its path.",
+        )
+    return WrongUse(f"There is nothing to read in {named}: it is empty.", "Check the path.")
 
 
 def _check_price(settings: Settings, model: str) -> None:

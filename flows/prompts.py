@@ -201,9 +201,12 @@ Answer with one JSON object and nothing else:
 """
 
 
-def extract_brief(name: str, schema: str, pages: list[tuple[int, str]], left_out: int) -> str:
-    """The opening of an extraction; pages are (number, text)."""
-    shown = "\n\n".join(f"## Page {number}\n\n{text}" for number, text in pages)
+def extract_brief(name: str, schema: str, pages: list[tuple[int, str, str]], left_out: int) -> str:
+    """The opening of an extraction; pages are (number, the attachment they are of, text)."""
+    shown = "\n\n".join(
+        f"## Page {number}{f': {title}' if title else ''}\n\n{text}"
+        for number, title, text in pages
+    )
     more = (
         f"\n\n({left_out} further pages are not shown: find what you need with search_documents "
         "and read_document.)"

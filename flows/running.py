@@ -22,7 +22,8 @@ from deskwork.tasks.leftovers import Leftovers
 from deskwork.tasks.page import show_answer
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.progress import tell
-from deskwork.tasks.requests import JobRequest
+from deskwork.tasks.records_paths import outputs
+from deskwork.tasks.requests import DocumentsRequest, JobRequest
 from deskwork.tasks.schedule import read_schedule
 from deskwork.tasks.session import Session
 from deskwork.tasks.settings import ModelLimits, Settings, limited, load_settings
@@ -81,6 +82,8 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
     the host alone that this machine has it for.
     """
     settings = load_settings().with_model(request.model)
+    if isinstance(request, DocumentsRequest) and request.ocr:
+        settings = replace(settings, reading=replace(settings.reading, ocr=True))
     if recorded is None:
         return settings
     own = dict(settings.own_profiles)
@@ -166,7 +169,11 @@ def _find(
 async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict[str, Any]) -> Run:
     """Read the files and the history of a job that is held. Raises `WrongUse` for other files."""
     paths = [Path(path) for path in recorded["request"]["files"]]
-    collection = await asyncio.to_thread(bench.collect, paths, writer.job)
+    # What the job itself writes is none of its inputs, also when it lies among them.
+    outs = {str(r["out"]) for r in (recorded["request"], start.request) if r.get("out")}
+    of_documents = recorded["flow"] == "documents"
+    written = [path for out in outs for path in outputs(Path(out))] if of_documents else []
+    collection = await asyncio.to_thread(bench.collect, paths, writer.job, written)
     if [list(pair) for pair in collection.fingerprint()] != recorded["files"]:
         raise WrongUse(
             f"The files of job {writer.job} have changed since it began.",

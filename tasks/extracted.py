@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from deskwork.tasks.answer_json import answer_object
 from deskwork.tasks.bearing import Notation, doubt
-from deskwork.tasks.plan import first_object
 from deskwork.tasks.schema import RecordSchema, field_at
 from deskwork.tools.errors import ToolError
 from deskwork.tools.tool import Evidence
 
 Find = Callable[[int | None, str], Evidence]
 """Finds a quote on a page of the file, or anywhere in it. Raises `ToolError`."""
+
+MOST = 2_000
+"""Documents that are taken of one answer; a file with more is split before it is given."""
 
 Notate = Callable[[int], Notation]
 """How a page of the file writes numbers and dates."""
@@ -49,26 +52,47 @@ class Found:
         return cls(row["kind"], row["pages"], row["record"], evidence, row["problems"])
 
 
-def read_answer(text: str, schema: RecordSchema, find: Find, notate: Notate) -> list[Found]:
-    """The documents in a model's answer, checked. Raises `ValueError` where there are none."""
-    answer = first_object(text)
+def read_answer(
+    text: str, schema: RecordSchema, find: Find, notate: Notate, pages: int | None = None
+) -> list[Found]:
+    """The documents in a model's answer, checked; ``pages`` is how many the file has.
+
+    Raises `ValueError` with a sentence where there are none, or where no record can hold what the
+    answer does.
+    """
+    answer = answer_object(text)
     rows = answer.get("documents") if isinstance(answer, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError('The answer holds no list "documents".')
-    return [_checked(row, schema, find, notate) for row in rows]
+    found = [_checked(row, schema, find, notate, pages) for row in rows[:MOST]]
+    if len(rows) > MOST:
+        found[0].problems.append(
+            f"/: the answer lists {len(rows):,} documents; the first {MOST:,} are taken, split "
+            "the file for the rest"
+        )
+    return found
 
 
-def _checked(row: dict[str, Any], schema: RecordSchema, find: Find, notate: Notate) -> Found:
+def _checked(
+    row: dict[str, Any], schema: RecordSchema, find: Find, notate: Notate, pages: int | None
+) -> Found:
     record = row.get("record")
     if not isinstance(record, dict):
         raise ValueError('A document holds no "record" object.')
-    pages = row.get("pages")
+    given_pages = row.get("pages")
+    listed = given_pages if isinstance(given_pages, list) else []
+    named = [n for n in listed if type(n) is int]
+    there = [n for n in named if n >= 1 and (pages is None or n <= pages)]
     found = Found(
         kind=str(row.get("kind") or ""),
-        pages=[n for n in pages if type(n) is int] if isinstance(pages, list) else [],
+        pages=there,
         record=record,
         problems=schema.problems(record),
     )
+    if wrong := [n for n in named if n not in there]:
+        found.problems.append(_no_such_pages(wrong, pages))
+    if next(leaves(record), None) is None:
+        found.problems.append("/: the record is empty")
     given = row.get("evidence")
     given = given if isinstance(given, dict) else {}
     for pointer, value in leaves(record):
@@ -81,6 +105,12 @@ def _checked(row: dict[str, Any], schema: RecordSchema, find: Find, notate: Nota
             quote = evidence.quote[:120]
             found.problems.append(f"{pointer}: {_shown(value)} {why}: “{quote}”")
     return found
+
+
+def _no_such_pages(wrong: list[int], pages: int | None) -> str:
+    listed = ", ".join(str(n) for n in wrong[:5]) + (", ..." if len(wrong) > 5 else "")
+    last = "" if pages is None else f" to {pages}"
+    return f"/: the answer names pages that are not there ({listed}); they are 1{last}"
 
 
 def leaves(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:

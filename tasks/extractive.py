@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deskwork.tasks.extractive_fields import extraction
 from deskwork.tasks.extractive_passages import passages_of
 from deskwork.tasks.extractive_plan import companies_of, files_listed, files_of, plan
+from deskwork.tasks.extractive_records import extraction
 from deskwork.tasks.extractive_report import (
     AT_LIMIT,
     answer_of,

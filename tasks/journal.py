@@ -124,6 +124,15 @@ class Journal:
         """The child jobs of a job; their ids begin with its own."""
         return [child for child in self.jobs(prefix=f"{job}.") if child.parent == job]
 
+    def finished(self, flow: str) -> dict[str, str]:
+        """Key → id of the finished jobs of a flow; of several with one key the last."""
+        query = sa.select(jobs.c.key, jobs.c.id).where(
+            jobs.c.flow == flow, jobs.c.state.in_(FINISHED)
+        )
+        with self.database.read() as connection:
+            rows = connection.execute(query.order_by(jobs.c.updated))
+            return {row.key: row.id for row in rows}
+
     # Leases
 
     def check_free(self, job: str) -> None:

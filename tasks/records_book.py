@@ -25,11 +25,16 @@ FILE_COLUMNS = (
     "sha256",
 )
 _EVIDENCE = ("record", "file", "field", "value", "page", "cell", "box", "quote", "id")
+_OWN = ("record", "file", "document", "problems", "row", "in row")
+"""Columns that are not the schema's: a field of such a name has the column `field: NAME`."""
 _EXCEPTIONS = ("file", "field", "problem")
 _SHEET_NAME = 31
 """Characters of a sheet's name, at most (Excel)."""
 _CELL = 32_000
 """Characters of a cell, at most (Excel's own bound is 32,767)."""
+
+_EXACT = 10**15
+"""A larger number loses digits in a workbook: it is written as text."""
 
 
 def write_book(path: Path, records: Records) -> None:
@@ -59,18 +64,46 @@ def write_book(path: Path, records: Records) -> None:
 def _lines(number: int, row: Row) -> Iterator[tuple[str, Row]]:
     """(sheet, line): the record's own on the sheet "", and one for each object in its lists."""
     head = {"record": number, "file": row["file"]}
+    fields, lists = _parted(row["record"], "")
+    own = {"document": row["document"], **fields, "problems": row["problems"]}
+    yield "", {**head, **own}
+    for name, items in lists:
+        yield from _list_lines(name, items, head, "")
+
+
+def _list_lines(name: str, items: list[Row], head: Row, within: str) -> Iterator[tuple[str, Row]]:
+    """The lines of a list, each followed by those of the lists in it.
+
+    ``within`` is the row that the list stands in: ``2``, or ``2.1`` for the first row of a list in
+    the second one's.
+    """
+    for number, item in enumerate(items, 1):
+        fields, lists = _parted(item, "")
+        place = {"in row": within, "row": number} if within else {"row": number}
+        yield name, {**head, **place, **fields}
+        below = f"{within}.{number}" if within else str(number)
+        for inner, rows in lists:
+            yield from _list_lines(f"{name}.{inner}", rows, head, below)
+
+
+def _parted(record: Row, prefix: str) -> tuple[Row, list[tuple[str, list[Row]]]]:
+    """A record's fields by column, and its lists of objects by name."""
     fields: Row = {}
-    lists: list[tuple[str, Row]] = []
-    for name, value in _fields(row["record"]):
+    lists: list[tuple[str, list[Row]]] = []
+    for name, value in _fields(record, prefix):
         if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
-            lists += [(name, {**head, **dict(_fields(item))}) for item in value]
+            lists.append((name, value))
         else:
-            fields[name] = value
-    yield "", {**head, "document": row["document"], **fields, "problems": row["problems"]}
-    yield from lists
+            fields[f"field: {name}" if _is_ours(name) else name] = value
+    return fields, lists
 
 
-def _fields(record: Row, prefix: str = "") -> Iterable[tuple[str, Any]]:
+def _is_ours(name: str) -> bool:
+    """Whether a field's name is a column of our own, or would be taken for a renamed one."""
+    return name in _OWN or name.startswith("field: ")
+
+
+def _fields(record: Row, prefix: str) -> Iterable[tuple[str, Any]]:
     for name, value in record.items():
         if isinstance(value, dict):
             yield from _fields(value, f"{prefix}{name}.")
@@ -145,6 +178,8 @@ def _write(sheet: Any, line: int, column: int, value: Any) -> None:
         return
     if isinstance(value, bool):
         sheet.write_boolean(line, column, value)
+    elif isinstance(value, int) and abs(value) > _EXACT:
+        sheet.write_string(line, column, str(value))
     elif isinstance(value, int | float):
         sheet.write_number(line, column, value)
     elif isinstance(value, list):

@@ -13,15 +13,11 @@ from pathlib import Path
 
 from deskwork.tasks import faults
 from deskwork.tasks.records_book import write_book
+from deskwork.tasks.records_paths import outputs
 from deskwork.tasks.records_spool import Records, Row, Spool
 from deskwork.tasks.review_page import review_page
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import StorageError
-
-
-def outputs(path: Path) -> list[Path]:
-    """The workbook, the data and the page of an output path."""
-    return [path, path.with_suffix(".json"), path.with_suffix(".html")]
 
 
 def spool_for(path: Path) -> Spool:
@@ -40,8 +36,9 @@ def write_outputs(path: Path, records: Records, collection: Collection) -> list[
     """
     book, data, page = outputs(path)
     try:
-        _replaced(book, lambda place: write_book(place, records))
+        # The data first: it says which job wrote them, should the process end before the last.
         _replaced(data, lambda place: _write_lines(place, _as_json(records)))
+        _replaced(book, lambda place: write_book(place, records))
         _replaced(page, lambda place: _write_lines(place, review_page(records, collection)))
     except OSError as error:
         raise _unwritable(path, error) from error
@@ -58,7 +55,13 @@ def _unwritable(path: Path, error: OSError) -> StorageError:
 
 def _as_json(records: Records) -> Iterator[str]:
     """The job as one JSON object: ``records``, ``exceptions`` and ``files``, a row on each line."""
-    yield f'{{"job": {json.dumps(records.job)}, "state": {json.dumps(records.state)}'
+    head = {
+        "job": records.job,
+        "family": records.family,
+        "state": records.state,
+        "left_out": records.left_out,
+    }
+    yield json.dumps(head)[:-1]
     parts: list[tuple[str, Iterable[Row]]] = [
         ("records", records.found),
         ("exceptions", records.exceptions()),

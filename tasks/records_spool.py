@@ -80,12 +80,18 @@ QUIET = ("done", "unpacked")
 
 @dataclass(frozen=True)
 class Records:
-    """A document job's result: ``files`` is a row for every input file."""
+    """A document job's result: ``files`` is a row for every input file.
+
+    ``family`` tells the jobs over the same inputs, which may write over each other's outputs;
+    ``left_out`` counts hidden files, which have no row.
+    """
 
     job: str
     state: str
     files: Sequence[Row]
     found: Spool
+    family: str = ""
+    left_out: int = 0
 
     def exceptions(self) -> Iterator[Row]:
         """What a person should look at: one row for each problem, of a field or of a file."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.profiles import Tier
+from deskwork.tasks.records_paths import outputs
 from deskwork.tasks.schedule import Asked
 
 
@@ -46,6 +47,11 @@ class JobRequest(BaseModel):
         description="A job's id: goes on with it, or gives a new job this id. "
         "Left empty, the id follows from the question and the files.",
     )
+
+    @property
+    def written(self) -> list[Path]:
+        """Files that the job writes, which are none of its inputs wherever they lie."""
+        return []
 
 
 class SourcesRequest(JobRequest):
@@ -104,6 +110,18 @@ class DocumentsRequest(JobRequest):
         default=None,
         description="The workbook to write; left empty, `documents` under the Deskwork home.",
     )
+    ocr: bool = Field(
+        default=False, description="Read pages without text by their picture, by OCR."
+    )
+    fresh: bool = Field(
+        default=False,
+        description="Ask again, also for files that another job has finished in the same way.",
+    )
+
+    @property
+    def written(self) -> list[Path]:
+        """The workbook, the data and the page."""
+        return outputs(self.out) if self.out else []
 
 
 class EvaluationRequest(SourcesRequest):

@@ -15,6 +15,7 @@ from jsonschema.validators import validator_for
 from pydantic import BaseModel, ValidationError
 
 from deskwork.tasks.bearing import Field
+from deskwork.tasks.schema_check import faults_of, problems_by, shortened
 from deskwork.tools.errors import WrongUse
 
 _REFERENCES = 20
@@ -24,11 +25,15 @@ _HINT = "Give a JSON Schema file, or a pydantic class as `module:Class` or `file
 
 @dataclass(frozen=True)
 class RecordSchema:
-    """``source`` is what was given; ``schema`` the JSON Schema of one record, an object."""
+    """``source`` is what was given; ``schema`` the JSON Schema of one record, an object.
+
+    Of a class ``code`` is its module's: its validators say more than the schema.
+    """
 
     source: str
     schema: dict[str, Any]
     model: type[BaseModel] | None = field(default=None, compare=False, repr=False)
+    code: str = field(default="", compare=False, repr=False)
 
     @property
     def title(self) -> str:
@@ -37,19 +42,28 @@ class RecordSchema:
 
     def problems(self, record: Any) -> list[str]:
         """What is wrong with a record, as sentences that name the field; empty if nothing."""
-        if self.model is not None:
-            try:
-                self.model.model_validate(record)
-            except ValidationError as error:
-                return [
-                    f"{_pointer(row['loc'])}: {row['msg']}"
-                    for row in error.errors(include_url=False)
-                ]
-            return []
-        checker = validator_for(self.schema, jsonschema.Draft202012Validator)
-        validator = checker(self.schema, format_checker=checker.FORMAT_CHECKER)
-        found = sorted(validator.iter_errors(record), key=lambda error: list(map(str, error.path)))
-        return [f"{_pointer(error.absolute_path)}: {error.message}" for error in found]
+        try:
+            return self._problems(record)
+        except Exception as error:  # noqa: BLE001  # validators are anybody's and raise anything
+            detail = " ".join(str(error).split())[:120]
+            name = type(error).__name__
+            return [f"/: the schema's own check failed on this record ({name}: {detail})"]
+
+    def _problems(self, record: Any) -> list[str]:
+        if self.model is None:
+            found = problems_by(self.schema, record)
+            return [f"{_pointer(path)}: {sentence}" for path, sentence in found]
+        try:
+            self.model.model_validate(record)
+        except ValidationError as error:
+            rows = error.errors(include_url=False, include_input=False, include_context=False)
+            return [f"{_pointer(row['loc'])}: {shortened(row['msg'])}" for row in rows]
+        return []
+
+    def canonical(self) -> str:
+        """The schema as one text, whatever its white space; of a class, with its module's code."""
+        text = json.dumps(self.schema, ensure_ascii=False, sort_keys=True)
+        return text + self.code
 
 
 def resolved(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
@@ -118,6 +132,8 @@ def _checked(schema: Any, source: str) -> dict[str, Any]:
             f"The schema {source} describes no record with fields.",
             'It needs "type": "object" and "properties"; a list of lines is a field of type array.',
         )
+    if fault := faults_of(schema):
+        raise WrongUse(f"The schema {source} is wrong: {fault}.", "Mend it, then run this again.")
     return schema
 
 
@@ -131,7 +147,11 @@ def _from_class(source: str) -> RecordSchema:
     if not (isinstance(found, type) and issubclass(found, BaseModel)):
         raise WrongUse(f"The schema {source} is no pydantic class.", _HINT)
     where = f"{Path(name).absolute()}:{attribute}" if name.endswith(".py") else source
-    return RecordSchema(where, _checked(found.model_json_schema(), source), found)
+    try:
+        code = Path(str(module.__file__)).read_text(encoding="utf-8", errors="replace")
+    except (AttributeError, OSError):
+        code = ""
+    return RecordSchema(where, _checked(found.model_json_schema(), source), found, code)
 
 
 def _module(name: str) -> Any:

@@ -54,7 +54,7 @@ class Start:
 
 def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Start:
     """The start of a root job. Reads every file once for its hash."""
-    files = fingerprint([path.absolute() for path in request.files])
+    files = fingerprint([path.absolute() for path in request.files], without=request.written)
     images = [hashlib.sha256(read_image(path)).hexdigest() for path in request.images]
     plain = request.model_dump(mode="json", exclude={"limits", "job", "model", "budget"})
     plain["files"] = [str(path.absolute()) for path in request.files]

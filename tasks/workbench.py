@@ -80,7 +80,7 @@ class Workbench:
         """True when the model lives in this process, with nothing to be asked about."""
         return self.settings.is_builtin or self._transport is not None
 
-    def collect(self, paths: Sequence[Path], job: str) -> Collection:
+    def collect(self, paths: Sequence[Path], job: str, without: Sequence[Path] = ()) -> Collection:
         """The documents under these paths; what is new to the library is read, with progress."""
 
         def indexed(at: Indexed) -> None:
@@ -88,7 +88,7 @@ class Workbench:
             if at.new and at.file.state == "ready":
                 tell("index", job, f"read {at.file.name}", done=at.done, total=at.total)
 
-        return self.library.collect(paths, indexed)
+        return self.library.collect(paths, indexed, without=without)
 
     async def close(self) -> None:
         """Close connections."""

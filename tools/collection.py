@@ -224,14 +224,17 @@ class Collection:
         except BadFile as error:
             raise ToolError(str(error)) from None
 
-    def find_quote(self, file: str, page: int | None, quote: str) -> Evidence:
+    def find_quote(
+        self, file: str, page: int | None, quote: str, *, lines: bool = False
+    ) -> Evidence:
         """The place where a quote stands, as evidence in the source's own words.
 
-        With ``page`` the quote must stand there; without, anywhere in the file. Raises
-        `ToolError` when it is too short, stands on another page, or nowhere.
+        With ``page`` the quote must stand there; without, anywhere in the file. With ``lines`` a
+        short one will do that is a whole line. Raises `ToolError` when it is too short, stands on
+        another page, or nowhere.
         """
         entry = self.file(file)
-        if quotes.too_short(quote):
+        if quotes.too_short(quote) and not (lines and self._is_line(entry, page, quote)):
             raise ToolError(
                 "The quote is too short to be evidence.",
                 "Quote at least 12 characters, or a passage with a figure.",
@@ -251,6 +254,10 @@ class Collection:
                 f"Cite it with page {number}.",
             )
         return self._evidence(entry, number, text, place)
+
+    def _is_line(self, entry: SourceFile, page: int | None, quote: str) -> bool:
+        texts = self._texts(entry)
+        return any(quotes.is_line(text, quote) for n, text in texts if page in (None, n))
 
     def _evidence(self, entry: SourceFile, page: int, text: str, place: quotes.Place) -> Evidence:
         """The id follows from source, page and folded quote: the same in every job."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -31,12 +30,10 @@ def expanded(library: Library, collection: Collection) -> Collection:
 
 def _members(library: Library, archive: SourceFile) -> list[SourceFile]:
     with library.store.connect() as connection:
-        (metadata,) = connection.execute(
-            "SELECT metadata FROM documents WHERE id = ?", (archive.document,)
-        ).fetchone()
+        metadata = library.store.metadata(connection, archive.document)
     members = []
     kinds: dict[str, str] = {}
-    for row in json.loads(metadata).get("parts", []):
+    for row in metadata.get("parts", []):
         kinds[row["file"]] = row["kind"]
         holder = row.get("within")
         if row["kind"] in ARCHIVES or (holder and kinds.get(holder) not in ARCHIVES):
@@ -53,9 +50,12 @@ def _member(library: Library, archive: SourceFile, row: dict[str, Any]) -> Sourc
     first, last = row["pages"]
     with library.store.connect() as connection:
         stored = library.store.document(connection, row["sha256"])
+        ocr = library.reading.ocr
+        if stored and ocr and library.store.wants_ocr(connection, stored[0]):
+            stored = None
     if stored is None:
         pages = _pages(library, archive, row["file"], first, last)
-        library.store.add(row["sha256"], Document(name, row["kind"], tuple(pages)))
+        library.store.add(row["sha256"], Document(name, row["kind"], tuple(pages)), ocr=ocr)
         with library.store.connect() as connection:
             stored = library.store.document(connection, row["sha256"])
         assert stored is not None  # it was committed above, and nothing removes documents

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -30,14 +31,24 @@ def stored_document(
     ``load`` gives the bytes with this hash; it is called where they aren't known yet.
     """
     with store.connect() as connection:
-        stored = store.document(connection, sha256)
+        stored = fitting(store, reading, connection, sha256)
     if stored is not None:
         return stored, False
-    store.add(sha256, reading.read(load(), name))
+    store.add(sha256, reading.read(load(), name), ocr=reading.ocr)
     with store.connect() as connection:
         stored = store.document(connection, sha256)
     assert stored is not None  # it was committed above, and nothing removes documents
     return stored, True
+
+
+def fitting(
+    store: LibraryStore, reading: Reading, connection: sqlite3.Connection, sha256: str
+) -> tuple[int, str, int] | None:
+    """A stored document; with OCR not one that was read without it and lacks text."""
+    found = store.document(connection, sha256)
+    if found and reading.ocr and store.wants_ocr(connection, found[0]):
+        return None
+    return found
 
 
 def entered(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from deskwork.tools.collection import Collection, SourceFile
 from deskwork.tools.errors import BadFile, WrongUse
-from deskwork.tools.indexing import stored_document
+from deskwork.tools.indexing import fitting, stored_document
 from deskwork.tools.library_store import LibraryStore
 from deskwork.tools.readers import USUAL, Reading
 
@@ -45,15 +45,19 @@ class Library:
         self.store = LibraryStore(home)
 
     def collect(
-        self, paths: Sequence[Path], progress: Callable[[Progress], None] | None = None
+        self,
+        paths: Sequence[Path],
+        progress: Callable[[Progress], None] | None = None,
+        *,
+        without: Sequence[Path] = (),
     ) -> Collection:
         """Read what is new among the files and folders, and return them as one collection.
 
         Every file has an entry, those that can't be read too. Folders are walked in sorted order;
-        hidden files are left out. Raises `WrongUse` for a path that doesn't exist and
-        `StorageError` when the library can't be written.
+        hidden files are left out, and those of ``without``. Raises `WrongUse` for a path that
+        doesn't exist and `StorageError` when the library can't be written.
         """
-        named = _named(_files(paths))
+        named = _named(_files(paths, without))
         files: list[SourceFile] = []
         for done, (name, path) in enumerate(named, 1):
             entry, new = self._enter(name, path)
@@ -74,7 +78,7 @@ class Library:
             key = (printable(str(path.absolute())), status.st_size, status.st_mtime_ns)
             with self.store.connect() as connection:
                 known = self.store.known_hash(connection, *key)
-                stored = self.store.document(connection, known) if known else None
+                stored = fitting(self.store, self.reading, connection, known) if known else None
             if known and stored:
                 return SourceFile.ready(name, path, known, stored), False
             # Hash and text come from the same bytes, even if the file is being written to.
@@ -97,13 +101,25 @@ def printable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def fingerprint(paths: Sequence[Path]) -> list[tuple[str, str]]:
+def hidden(paths: Sequence[Path]) -> int:
+    """How many files under the folders are left out since they, or a folder above, are hidden."""
+    found: set[Path] = set()
+    for given in paths:
+        for folder, _, names in os.walk(given) if given.is_dir() else ():
+            inside = any(part.startswith(".") for part in Path(folder).relative_to(given).parts)
+            chosen = [name for name in names if inside or name.startswith(".")]
+            found.update(Path(folder).absolute() / name for name in chosen)
+    return len(found)
+
+
+def fingerprint(paths: Sequence[Path], *, without: Sequence[Path] = ()) -> list[tuple[str, str]]:
     """Name and SHA-256 of every file, in the collection's order, without reading or indexing any.
 
-    A file that can't be opened has the hash "". Raises `WrongUse` for a missing path.
+    A file that can't be opened has the hash ""; files of ``without`` are left out. Raises
+    `WrongUse` for a missing path.
     """
     result = []
-    for name, path in _named(_files(paths)):
+    for name, path in _named(_files(paths, without)):
         try:
             if not path.is_file():
                 raise OSError
@@ -114,9 +130,10 @@ def fingerprint(paths: Sequence[Path]) -> list[tuple[str, str]]:
     return result
 
 
-def _files(paths: Sequence[Path]) -> list[tuple[str, Path]]:
+def _files(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[tuple[str, Path]]:
     """Every file once, with its name relative to the folder that was given."""
     found: dict[Path, str] = {}
+    skipped = {path.resolve() for path in without}
     for given in paths:
         if given.is_dir():
             for folder, folders, names in os.walk(given):
@@ -131,6 +148,8 @@ def _files(paths: Sequence[Path]) -> list[tuple[str, Path]]:
             found.setdefault(given.absolute(), printable(given.name))
         else:
             raise WrongUse(f"There is no file or folder {given}.", "Check the path.")
+    if skipped:
+        found = {path: name for path, name in found.items() if path.resolve() not in skipped}
     return [(name, path) for path, name in found.items()]
 
 

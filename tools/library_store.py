@@ -26,6 +26,8 @@ SCHEMA_VERSION = 2
 # A page's row id is its document's id times this, plus its number.
 PAGES_PER_DOCUMENT = 1 << 20
 _BUSY_SECONDS = 60.0
+_BY_OCR = "read_by_ocr"
+"""In a stored document's metadata: its pictures were looked at, whatever they held."""
 
 _TABLES = """
 CREATE TABLE documents (
@@ -151,13 +153,37 @@ class LibraryStore:
             for row in rows
         ]
 
-    def add(self, sha256: str, document: Document) -> None:
-        """Store a document with all its pages, or leave the one that is there already."""
+    def wants_ocr(self, connection: sqlite3.Connection, document: int) -> bool:
+        """Whether a stored document has pages without text, and was read without OCR."""
+        first = document * PAGES_PER_DOCUMENT
+        blank = connection.execute(
+            "SELECT 1 FROM pages WHERE id > ? AND id < ? AND trim(text, ?) = '' LIMIT 1",
+            (first, first + PAGES_PER_DOCUMENT, " \t\r\n"),
+        ).fetchone()
+        return blank is not None and not self.was_read_by_ocr(connection, document)
+
+    def was_read_by_ocr(self, connection: sqlite3.Connection, document: int) -> bool:
+        """Whether OCR was on when a stored document was read."""
+        return bool(self.metadata(connection, document).get(_BY_OCR))
+
+    def metadata(self, connection: sqlite3.Connection, document: int) -> dict[str, Any]:
+        """What is stored of a document beside its pages."""
+        row = connection.execute("SELECT metadata FROM documents WHERE id = ?", (document,))
+        found: dict[str, Any] = json.loads(row.fetchone()[0])
+        return found
+
+    def add(self, sha256: str, document: Document, *, ocr: bool = False) -> None:
+        """Store a document with all its pages, or leave the one that is there already.
+
+        With ``ocr`` it was read by OCR, and replaces one that wants that.
+        """
         # Judged before the transaction: other writers wait for nothing but the inserts.
         judged = [astuple(traits(page.text)) for page in document.pages]
         layouts = [(page.number, *packed(page)) for page in document.pages]
+        metadata = {**document.metadata, _BY_OCR: True} if ocr else document.metadata
         with self.writing() as connection:
-            if self.document(connection, sha256):
+            known = self.document(connection, sha256)
+            if known and not (ocr and self.wants_ocr(connection, known[0])):
                 return
             _remove(connection, sha256)
             cursor = connection.execute(
@@ -168,7 +194,7 @@ class LibraryStore:
                     VERSION,
                     document.kind,
                     len(document.pages),
-                    json.dumps(document.metadata, ensure_ascii=False, default=str),
+                    json.dumps(metadata, ensure_ascii=False, default=str),
                     json.dumps(document.warnings, ensure_ascii=False),
                 ),
             )

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032\u02bc`\u00b4"
 _DOUBLE = "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"
@@ -86,9 +87,20 @@ class Place:
 
 
 def too_short(quote: str) -> bool:
-    """Whether a quote says too little to be evidence: fewer than 12 characters and no digit."""
+    """Whether a quote says too little to be evidence: fewer than 12 letters and no digit.
+
+    A character of Chinese, Japanese or Korean says as much as three letters.
+    """
     folded = fold(quote).text
-    return len(folded) < 3 or (len(folded) < 12 and not any(char.isdigit() for char in folded))
+    if any(char.isdigit() for char in folded):
+        return len(folded) < 3
+    return sum(3 if unicodedata.east_asian_width(char) in "WF" else 1 for char in folded) < 12
+
+
+def is_line(text: str, quote: str) -> bool:
+    """Whether a quote is a whole line of a text, so that it can be told from every other."""
+    wanted = fold(quote).text
+    return bool(wanted) and any(fold(line).text == wanted for line in text.splitlines())
 
 
 def may_hold(text: str, quote: str) -> bool:
@@ -101,6 +113,12 @@ def may_hold(text: str, quote: str) -> bool:
     return plain in unicodedata.normalize("NFKD", text).translate(invisible)
 
 
+@lru_cache(maxsize=4)
+def _page(text: str, soft_hyphen: str) -> Folded:
+    """A page folded once for all the quotes that are looked for on it."""
+    return fold(text, soft_hyphen=soft_hyphen)
+
+
 def find(text: str, quote: str) -> Place | None:
     """The first place where the quote stands in the text, whole words and whole figures only."""
     wanted = fold(quote).text
@@ -108,7 +126,7 @@ def find(text: str, quote: str) -> Place | None:
         return None
     forms = ("", "-") if _SOFT_HYPHEN in text else ("",)
     for form in forms:
-        page = fold(text, soft_hyphen=form)
+        page = _page(text, form)
         at = page.text.find(wanted)
         while at >= 0:
             end = at + len(wanted)

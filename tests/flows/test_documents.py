@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,23 +86,28 @@ async def run_of(
     *,
     limits: Limits | None = None,
     budget: str = "auto",
+    schema: dict[str, Any] = SCHEMA,
+    **asked: Any,
 ) -> AsyncIterator[Run]:
     folder = tmp_path / "files"
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         data = content.encode() if isinstance(content, str) else content
         (folder / name).write_bytes(data)
-    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
-    schema = load_schema(str(tmp_path / "schema.json"))
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    loaded = load_schema(str(tmp_path / "schema.json"))
     home = tmp_path / "home"
     settings = settings_in(home) if model else load_settings({"home": str(home)})
+    if asked.get("ocr"):
+        settings = replace(settings, reading=replace(settings.reading, ocr=True))
     bench = Workbench(settings, transport=model.transport() if model else None)
     request = DocumentsRequest(
         files=[folder],
-        schema_source=schema.source,
-        record_schema=schema.schema,
+        schema_source=loaded.source,
+        record_schema=loaded.schema,
         limits=limits or Limits(max_steps=None),
         budget=budget,  # type: ignore[arg-type]
+        **asked,
     )
     start = make_start("documents", request, bench.recorded_settings())
     job = find_or_create(bench.journal, start)

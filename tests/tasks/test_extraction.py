@@ -9,7 +9,7 @@ import pytest
 
 from deskwork.tasks.bearing import Field, Notation, doubt
 from deskwork.tasks.extracted import leaves
-from deskwork.tasks.extractive_fields import extraction
+from deskwork.tasks.extractive_records import extraction
 from deskwork.tasks.reconcile import disagreements
 from deskwork.tasks.schema import field_at, load_schema
 from deskwork.tools.errors import WrongUse
@@ -187,6 +187,49 @@ def test_pointers_are_escaped() -> None:
         ({"lines": [{"amount": 1.0}, {"amount": 2.0}], "total": 5.0}, "2 lines add up to 3.00"),
         ({"invoice_date": "2026-03-02", "due_date": "2026-03-01"}, "is before invoice_date"),
         ({"currency": "EUR", "x": {"currency": "USD"}}, "several currencies: EUR, USD"),
+        ({"netto": 100.0, "mwst": 19.0, "brutto": 129.0}, "make 119.00, but brutto is 129.00"),
+        ({"nettobetrag": 1.0, "ust": 1.0, "gesamtbetrag": 3.0}, "gesamtbetrag is 3.00"),
+        ({"totalHT": 100.0, "TVA": 20.0, "totalTTC": 130.0}, "totalTTC is 130.00"),
+        ({"base": 100.0, "iva": 21.0, "importe": 131.0}, "importe is 131.00"),
+        ({"base_imponible": 100.0, "iva": 21.0, "total": 131.0}, "total is 131.00"),
+        ({"imponibile": 100.0, "iva": 22.0, "totale": 132.0}, "totale is 132.00"),
+        ({"net": "1,422.00", "tax": "84.40", "total": "999.00"}, "but total is 999.00"),
+        ({"totals": {"net": 10.0, "tax": 1.0, "total": 12.0}}, "make 11.00, but total is 12.00"),
+        ({"a": {"net": 10.0}, "b": {"tax": 1.0}, "total": 12.0}, "but total is 12.00"),
+        ({"net": 100.0, "vat_7": 7.0, "vat_19": 19.0, "total": 100.0}, "make 126.00"),
+        ({"lines": [{"net": 1.0, "tax": 1.0, "total": 3.0}]}, "lines 1: net 1.00"),
+        ({"positionen": [{"betrag": 1.0}], "totals": {"netto": 2.0}}, "1 positionen add up"),
+        (
+            {
+                "opening_balance": 1000.0,
+                "transactions": [{"amount": -900.0}, {"amount": 50.0}],
+                "closing_balance": 160.0,
+            },
+            "opening_balance 1,000.00 and the 2 transactions of -850.00 make 150.00",
+        ),
+        (
+            {
+                "balances": {"anfangssaldo": 10.0, "endsaldo": 9.0},
+                "umsaetze": [{"soll": 5.0, "haben": None}, {"soll": None, "haben": 7.0}],
+            },
+            "make 12.00, but balances.endsaldo is 9.00",
+        ),
+        (
+            {
+                "solde_initial": 10.0,
+                "operations": [{"débit": 5.0}, {"crédit": 7.0}],
+                "nouveau_solde": 9.0,
+            },
+            "make 12.00, but nouveau_solde is 9.00",
+        ),
+        (
+            {
+                "saldo_anterior": 10.0,
+                "movs": [{"importe": 5.0, "tipo": "cargo"}],
+                "saldo_final": 15.5,
+            },
+            "make 5.00, but saldo_final is 15.50",
+        ),
     ],
 )
 def test_what_does_not_agree(record: dict[str, object], sentence: str) -> None:
@@ -201,6 +244,13 @@ def test_what_does_not_agree(record: dict[str, object], sentence: str) -> None:
         {"lines": [{"amount": 5.0}], "subtotal": 5.0, "tax": 1.0, "total": 6.0},
         {"total": 5.0, "lines": []},
         {"anything": ["a", "b"], "date": "soon"},
+        {"net": 100.0, "vat_rate": 19, "vat": 19.0, "total": 119.0},
+        {"net": 100.0, "vat": 19.0, "shipping": 5.0, "discount": 4.0, "total": 120.0},
+        {"net": 100.0, "vat_7": 7.0, "vat_19": 19.0, "total": 126.0},
+        {"net": 10.0, "tax": 1.0, "total": 11.0, "taxes": [{"amount": 1.0}]},
+        {"opening_balance": 5.0, "closing_balance": 9.0, "transactions": [{"text": "a"}]},
+        {"old": 5.0, "previous_balance": 5.0, "new_balance": 8.0, "charges": [{"amount": 3.0}]},
+        {"opening_balance": 5.0, "lines": [{"amount": 3.0, "type": "Debit"}], "closing_balance": 2},
     ],
 )
 def test_what_agrees_or_can_t_be_told(record: dict[str, object]) -> None:

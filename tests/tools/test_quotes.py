@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deskwork.tools.quotes import closest, find, fold, too_short
+from deskwork.tools.quotes import closest, find, fold, is_line, too_short
 
 WORDS = st.lists(
     st.sampled_from(
@@ -82,6 +82,16 @@ def test_too_short_quotes() -> None:
     assert too_short("5")
     assert not too_short("842.6")
     assert not too_short("net sales rose")
+    assert not too_short("会社名：株式会社テスト")
+    assert not too_short("회사명: 주식회사")
+    assert too_short("会社")
+
+
+def test_a_whole_line() -> None:
+    page = "Report\nGroup  alpha\nGroup alpha and beta\n"
+    assert is_line(page, "Group alpha")
+    assert not is_line(page, "Group")
+    assert not is_line(page, "  ")
 
 
 def test_the_closest_passage() -> None:

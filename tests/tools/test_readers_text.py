@@ -1,5 +1,6 @@
 import csv
 import io
+import zipfile
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from deskwork.tools.documents import Document
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers import read_bytes
 from deskwork.tools.readers.encodings import decode
+from deskwork.tools.readers.kinds import sniff
 from tests.tools.made import pdf
 
 
@@ -18,6 +20,16 @@ def test_the_kind_comes_from_the_bytes_not_from_the_name() -> None:
     assert read_bytes(b"Just text", "file.pdf").kind == "text"
     with pytest.raises(BadFile, match="of no kind that can be read"):
         read_bytes(bytes(range(256)) * 4, "noise.pdf")
+
+
+def test_what_a_file_begins_with_wins_over_what_is_stored_in_it() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("a.pdf", pdf([["first invoice"]]))
+        archive.comment = b"%%EOF"
+    assert b"%PDF-" in buffer.getvalue()[:1024]
+    assert sniff(buffer.getvalue(), "batch.zip") == "zip"
+    assert sniff(b"junk before\n" + pdf([["a page"]]), "a.pdf") == "pdf"
 
 
 def test_csv_with_semicolons_and_a_western_encoding() -> None:

@@ -53,11 +53,11 @@ def sniff(data: bytes, name: str) -> str | None:
     """One of the readers' kinds, or None. Raises `BadFile` for a broken archive, and for kinds of
     old Office that are known but not read.
 
-    A PDF header may stand anywhere in the first 1024 bytes (as PDF viewers accept).
+    What a file begins with decides; a PDF header may stand anywhere in the first 1024 bytes (as PDF
+    viewers accept) of a file that begins like nothing else.
     """
     head = data[:1024]
-    # A text that speaks of PDFs has the mark, too, but not the end.
-    if head.lstrip().startswith(b"%PDF-") or (b"%PDF-" in head and b"%%EOF" in data[-2048:]):
+    if head.lstrip().startswith(b"%PDF-"):
         return "pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _packed(data, name)
@@ -71,6 +71,10 @@ def sniff(data: bytes, name: str) -> str | None:
         return "parquet"
     if head.lstrip().startswith(b"{\\rtf"):
         return "rtf"
+    # Last of all: a ZIP holds the marks of PDFs that are stored in it. A text that speaks of PDFs
+    # has the first mark, too, but not the end.
+    if b"%PDF-" in head and b"%%EOF" in data[-2048:]:
+        return "pdf"
     return _textual(data, name)
 
 

@@ -53,5 +53,5 @@ def locked(source: Source) -> BadFile:
         return BadFile(f"{source.name} is locked: {given} wrong.")
     return BadFile(
         f"{source.name} is locked: it needs a password.",
-        "Give `deskwork read` its --password, or put it into `passwords` of deskwork.toml.",
+        "Put it into `passwords` in deskwork.toml, or give `deskwork read` its --password.",
     )

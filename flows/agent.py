@@ -49,7 +49,11 @@ async def _work(run: Run) -> None:
     names = request["tools"]
     web = bool(request.get("web"))
     documents = bool(run.collection.files)
-    tools = find_tools(names) if names else fitting_tools(documents=documents, web=web)
+    tools = (
+        find_tools(names)
+        if names
+        else fitting_tools(documents=documents, web=web, workspace=bool(request.get("workspace")))
+    )
     session.tools = {tool.name: tool for tool in tools}
 
     def brief() -> Brief:

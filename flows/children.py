@@ -101,7 +101,8 @@ async def _investigate(
             await session.append(going_on(session.history, start))
         session.desk = bench.desk(session, run.collection)
         web = bool(run.start["request"].get("web"))
-        tools = tuple(fitting_tools(documents=True, web=web))
+        workspace = bool(run.start["request"].get("workspace"))
+        tools = tuple(fitting_tools(documents=True, web=web, workspace=workspace))
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]
         question = run.start["request"]["question"]

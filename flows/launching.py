@@ -72,9 +72,15 @@ async def launch(
     use, for a job that another process holds, and when no Prefect server can be had.
     """
     settings = load_settings().with_model(request.model)
-    if isinstance(request, SourcesRequest) and request.web is None:
+    if isinstance(request, SourcesRequest):
         # Decided here: a worker that goes on with the job may have other settings.
-        request = request.model_copy(update={"web": settings.web.enabled and not going_on})
+        decided = {"web": settings.web.enabled, "workspace": settings.workspace.enabled}
+        unsaid = {
+            name: not going_on and on
+            for name, on in decided.items()
+            if getattr(request, name) is None
+        }
+        request = request.model_copy(update=unsaid)
     job = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
     faults.point("job-created")

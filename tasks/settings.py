@@ -17,12 +17,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
+from deskwork.tasks.job_workspace import read_workspace
 from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tasks.web_settings import read_web
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.readers import USUAL, Limits, Reading
 from deskwork.tools.web.options import BY_DEFAULT, WebOptions
+from deskwork.tools.workspace.options import WorkspaceOptions
 
 BUILTIN_MODEL = "built-in"
 """The name of the extractive answerer that serves where no endpoint is set."""
@@ -42,7 +44,7 @@ _WEB_KEYS = {"brave_key": "DESKWORK_BRAVE_KEY", "tavily_key": "DESKWORK_TAVILY_K
 _FILE = "deskwork.toml"
 
 
-_TABLES = ("prices", "budgets", "profiles", "models", "endpoints", "reading", "web")
+_TABLES = ("prices", "budgets", "profiles", "models", "endpoints", "reading", "web", "workspace")
 _PASSWORDS = "passwords"
 
 
@@ -91,6 +93,7 @@ class Settings:
     allowances: Mapping[str, Allowance] = field(default_factory=dict)
     reading: Reading = USUAL
     web: WebOptions = BY_DEFAULT
+    workspace: WorkspaceOptions = field(default_factory=WorkspaceOptions)
 
     @property
     def is_builtin(self) -> bool:
@@ -184,6 +187,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         allowances=read_allowances(table.get("endpoints", {})),
         reading=_reading(table.get("reading", {}), table.get(_PASSWORDS, [])),
         web=read_web(table.get("web", {}), _WEB_KEYS),
+        workspace=read_workspace(table.get("workspace", {})),
     )
 
 

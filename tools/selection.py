@@ -14,17 +14,24 @@ from deskwork.tools.tool import Tool
 
 _WITHOUT_DOCUMENTS = ("calculate",)
 _ON_THE_WEB = ("search_web", "fetch_page")
+_IN_THE_WORKSPACE = ("run_python", "run_command")
 
 
-def fitting_tools(*, documents: bool, web: bool = False) -> list[Tool]:
+def fitting_tools(*, documents: bool, web: bool = False, workspace: bool = False) -> list[Tool]:
     """The tools of a job nobody chose any for.
 
-    Those over documents only where it has some, or may fetch some; those over the web only where
-    a person said so.
+    Those over documents only where it has some, or may fetch some; those over the web, and those
+    that run programs, only where a person said so.
     """
     registry = default_tools()
-    names = registry if documents or web else _WITHOUT_DOCUMENTS
-    chosen = registry.select(name for name in names if web or name not in _ON_THE_WEB)
+    names = [*(registry if documents or web else _WITHOUT_DOCUMENTS)]
+    left_out = (() if web else _ON_THE_WEB) + _IN_THE_WORKSPACE
+    chosen = registry.select(
+        [
+            *(name for name in names if name not in left_out),
+            *(_IN_THE_WORKSPACE if workspace else ()),
+        ]
+    )
     return [*chosen.values(), read_result]
 
 

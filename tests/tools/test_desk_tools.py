@@ -90,6 +90,8 @@ def test_every_tool_is_described_and_repeatable() -> None:
         "draw_chart",
         "search_web",
         "fetch_page",
+        "run_python",
+        "run_command",
     ]
     for tool in tools.values():
         assert tool.repeatable

@@ -14,6 +14,7 @@ from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK, ON_THE_WEB
 from deskwork.flows.running import Ended, Run, partial, run_job
 from deskwork.flows.sorting import budget_of
+from deskwork.tasks.connected_tools import connected_tools
 from deskwork.tasks.printing import print_figures
 from deskwork.tasks.requests import AskRequest
 from deskwork.tasks.session import Brief
@@ -54,6 +55,8 @@ async def _work(run: Run) -> None:
         if names
         else fitting_tools(documents=documents, web=web, workspace=bool(request.get("workspace")))
     )
+    if not names:
+        tools += await connected_tools(session.settings.connections)
     session.tools = {tool.name: tool for tool in tools}
 
     def brief() -> Brief:

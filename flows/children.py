@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
+from deskwork.tasks.connected_tools import connected_tools
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.plan import Part, Plan
@@ -102,7 +103,8 @@ async def _investigate(
         session.desk = bench.desk(session, run.collection)
         web = bool(run.start["request"].get("web"))
         workspace = bool(run.start["request"].get("workspace"))
-        tools = tuple(fitting_tools(documents=True, web=web, workspace=workspace))
+        chosen = fitting_tools(documents=True, web=web, workspace=workspace)
+        tools = (*chosen, *await connected_tools(session.settings.connections))
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]
         question = run.start["request"]["question"]

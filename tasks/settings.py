@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
+from deskwork.tasks.connection_settings import CONNECTIONS, Connections, read_connections
 from deskwork.tasks.job_workspace import read_workspace
 from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
@@ -44,7 +45,17 @@ _WEB_KEYS = {"brave_key": "DESKWORK_BRAVE_KEY", "tavily_key": "DESKWORK_TAVILY_K
 _FILE = "deskwork.toml"
 
 
-_TABLES = ("prices", "budgets", "profiles", "models", "endpoints", "reading", "web", "workspace")
+_TABLES = (
+    "prices",
+    "budgets",
+    "profiles",
+    "models",
+    "endpoints",
+    "reading",
+    "web",
+    "workspace",
+    *CONNECTIONS,
+)
 _PASSWORDS = "passwords"
 
 
@@ -94,6 +105,7 @@ class Settings:
     reading: Reading = USUAL
     web: WebOptions = BY_DEFAULT
     workspace: WorkspaceOptions = field(default_factory=WorkspaceOptions)
+    connections: Connections = field(default_factory=Connections)
 
     @property
     def is_builtin(self) -> bool:
@@ -188,6 +200,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         reading=_reading(table.get("reading", {}), table.get(_PASSWORDS, [])),
         web=read_web(table.get("web", {}), _WEB_KEYS),
         workspace=read_workspace(table.get("workspace", {})),
+        connections=read_connections(table),
     )
 
 

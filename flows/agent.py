@@ -14,13 +14,13 @@ from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK, ON_THE_WEB
 from deskwork.flows.running import Ended, Run, partial, run_job
 from deskwork.flows.sorting import budget_of
-from deskwork.tasks.connected_tools import connected_tools
+from deskwork.tasks.connected_tools import connected_tools, named_tools
 from deskwork.tasks.printing import print_figures
 from deskwork.tasks.requests import AskRequest
 from deskwork.tasks.session import Brief
 from deskwork.tasks.starts import read_image
 from deskwork.tasks.states import NeedsReview, OutOfBudget
-from deskwork.tools.selection import find_tools, fitting_tools
+from deskwork.tools.selection import fitting_tools
 
 LABEL = "ask"
 
@@ -51,7 +51,7 @@ async def _work(run: Run) -> None:
     web = bool(request.get("web"))
     documents = bool(run.collection.files)
     tools = (
-        find_tools(names)
+        await named_tools(names, session.settings.connections)
         if names
         else fitting_tools(documents=documents, web=web, workspace=bool(request.get("workspace")))
     )

@@ -17,6 +17,7 @@ import httpx
 
 from deskwork.flows import running
 from deskwork.tasks import faults
+from deskwork.tasks.connected_tools import named_tools
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
@@ -33,7 +34,6 @@ from deskwork.tasks.starts import find_or_create, first_entry, make_start, read_
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.pictures import fit_pages
-from deskwork.tools.selection import find_tools
 from deskwork.tools.web.search_engines import open_engine
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
     try:
         # What is wrong with the call is told before there is a job.
         if isinstance(request, AskRequest):
-            find_tools(request.tools)
+            # In a thread of its own, and so with a loop of its own.
+            asyncio.run(named_tools(request.tools, settings.connections))
         if isinstance(request, SourcesRequest) and request.web and not going_on:
             open_engine(settings.web)
         for path in request.images:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deskwork.tools.errors import WrongUse
-from deskwork.tools.registry import default_tools
+from deskwork.tools.registry import Registry, default_tools
 from deskwork.tools.results import read_result
 from deskwork.tools.tool import Tool
 
@@ -35,12 +35,13 @@ def fitting_tools(*, documents: bool, web: bool = False, workspace: bool = False
     return [*chosen.values(), read_result]
 
 
-def find_tools(names: Iterable[str]) -> list[Tool]:
-    """The tools under these names; ``module:attribute`` names one of your own.
+def find_tools(names: Iterable[str], connected: Iterable[Tool] = ()) -> list[Tool]:
+    """The tools under these names, built in or ``connected``; ``module:attribute`` names one of
+    your own.
 
     Raises `NotFound` for an unknown name, `WrongUse` for a path that leads to no tool.
     """
-    registry = default_tools()
+    registry = Registry([*default_tools().values(), *connected])
     found = [_imported(name) if ":" in name else registry[name] for name in names]
     return [*found, read_result]
 

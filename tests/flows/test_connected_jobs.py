@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from deskwork.flows.agent import _work
+from deskwork.flows.command_documents import tool, tools
 from deskwork.flows.running import prepare
 from deskwork.tasks.local_model import Said, ScriptedModel
 from deskwork.tasks.requests import AskRequest
@@ -80,3 +82,16 @@ def test_wrong_settings_are_told(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "deskwork.toml").write_text(text)
     with pytest.raises(WrongUse, match=told):
         load_settings()
+
+
+def test_the_commands_know_connected_tools(tmp_path: Path) -> None:
+    (tmp_path / "deskwork.toml").write_text(SETTINGS.format(home=tmp_path))
+    with sqlite3.connect(tmp_path / "books.db") as made:
+        made.execute("CREATE TABLE t (n)")
+    runner = CliRunner()
+    listed = runner.invoke(tools, [])
+    assert "query_database(name, sql)" in listed.output
+    asked = runner.invoke(tool, ["query_database", '{"name": "books", "sql": "SELECT 40 + 2"}'])
+    assert "| 42 |" in asked.output
+    wrong = runner.invoke(tool, ["query_nothing"])
+    assert "There is no tool 'query_nothing'" in str(wrong.exception)

@@ -133,7 +133,8 @@ class _Watched:
             said = " ".join(self._output.decode(errors="replace").split())[:300]
             raise ToolError(
                 f"The workspace's sandbox can't be started: {said or 'it gave no reason'}.",
-                "A person must allow user namespaces on this machine.",
+                "A person must allow user namespaces on this machine (in a container as root: the "
+                "capability SYS_ADMIN).",
             )
         stopped = self._too_large()
         return Ran(codes[0], bytes(self._output), stopped)

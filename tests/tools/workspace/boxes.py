@@ -18,13 +18,14 @@ from deskwork.tools.desk import DocumentDesk
 from deskwork.tools.library import Library
 from deskwork.tools.registry import default_tools
 from deskwork.tools.tool import ToolResult
+from deskwork.tools.workspace.identity import Identity
 from deskwork.tools.workspace.options import WorkspaceOptions
 
 
 def _why_not() -> str:
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed (Debian: apt-get install bubblewrap)"
-    tried = ["bwrap", "--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
+    tried = ["bwrap", *Identity.fresh().namespaces(), "--ro-bind", "/", "/", "true"]
     done = subprocess.run(tried, capture_output=True, text=True, check=False)
     return f"bubblewrap can't run here: {done.stderr.strip()}" if done.returncode else ""
 

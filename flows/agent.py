@@ -14,12 +14,13 @@ from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK, ON_THE_WEB
 from deskwork.flows.running import Ended, Run, partial, run_job
 from deskwork.flows.sorting import budget_of
+from deskwork.tasks.connected_tools import connected_tools, named_tools
 from deskwork.tasks.printing import print_figures
 from deskwork.tasks.requests import AskRequest
 from deskwork.tasks.session import Brief
 from deskwork.tasks.starts import read_image
 from deskwork.tasks.states import NeedsReview, OutOfBudget
-from deskwork.tools.selection import find_tools, fitting_tools
+from deskwork.tools.selection import fitting_tools
 
 LABEL = "ask"
 
@@ -50,8 +51,12 @@ async def _work(run: Run) -> None:
     web = bool(request.get("web"))
     documents = bool(run.collection.files)
     filings = web and session.settings.web.with_filings
-    fitting = fitting_tools(documents=documents, web=web, filings=filings)
-    tools = find_tools(names) if names else fitting
+    programs = bool(request.get("workspace"))
+    if names:
+        tools = await named_tools(names, session.settings.connections)
+    else:
+        tools = fitting_tools(documents=documents, web=web, filings=filings, workspace=programs)
+        tools += await connected_tools(session.settings.connections)
     session.tools = {tool.name: tool for tool in tools}
 
     def brief() -> Brief:

@@ -46,6 +46,7 @@ async def ask(
     files: Sequence[str | Path] = (),
     images: Sequence[str | Path] = (),
     web: bool | None = None,
+    workspace: bool | None = None,
     tools: Sequence[str] = (),
     budget: Asked = "high",
     model: str | None = None,
@@ -56,7 +57,8 @@ async def ask(
     """Let one agent answer a question, from the documents in ``files`` if there are any.
 
     The same call again goes on with an unfinished job, or starts a new run of a finished one.
-    ``web`` lets the model search the web, or not; None is as the settings say. ``tools`` are
+    ``web`` lets the model search the web, or not, and ``workspace`` run programs in a sandbox;
+    None is as the settings say. ``tools`` are
     names of built-in tools or ``module:attribute`` of your own. ``transport``
     stands in for the network (see `deskwork.tasks.local_model`). Raises `DeskworkError` for
     wrong use; how the job itself ended stands in the outcome's ``state``.
@@ -67,6 +69,7 @@ async def ask(
         files=[Path(path).absolute() for path in files],
         images=[Path(path).absolute() for path in images],
         web=web,
+        workspace=workspace,
         tools=list(tools),
         budget=budget,
         model=model,
@@ -82,6 +85,7 @@ async def research(
     files: Sequence[str | Path] = (),
     images: Sequence[str | Path] = (),
     web: bool | None = None,
+    workspace: bool | None = None,
     out: str | Path | None = None,
     review_plan: bool = False,
     budget: Asked = "high",
@@ -103,6 +107,7 @@ async def research(
         files=[Path(path).absolute() for path in files],
         images=[Path(path).absolute() for path in images],
         web=web,
+        workspace=workspace,
         out=Path(out).absolute() if out else None,
         budget=budget,
         model=model,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
+from deskwork.tasks.connected_tools import connected_tools
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.plan import Part
@@ -107,7 +108,10 @@ async def _investigate(
         session.desk = bench.desk(session, run.collection)
         web = bool(run.start["request"].get("web"))
         filings = web and session.settings.web.with_filings
-        tools = _tools(part, web=web, filings=filings)
+        workspace = bool(run.start["request"].get("workspace"))
+        fitting = fitting_tools(documents=True, web=web, filings=filings, workspace=workspace)
+        fitting += await connected_tools(session.settings.connections)
+        tools = _tools(part, fitting)
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]
         question = run.start["request"]["question"]
@@ -147,11 +151,10 @@ async def _investigate(
         writer.release(state, reason)
 
 
-def _tools(part: Part, *, web: bool, filings: bool) -> tuple[Tool, ...]:
+def _tools(part: Part, fitting: Sequence[Tool]) -> tuple[Tool, ...]:
     """The tools of an investigation: those its plan names among what the job has, else all."""
-    fitting = fitting_tools(documents=True, web=web, filings=filings)
     named = [tool for tool in fitting if tool.name in (*part.tools, "cite", "read_result")]
-    return tuple(named if len(named) > 2 else fitting)
+    return tuple(named) if len(named) > 2 else tuple(fitting)
 
 
 def _so_far(session: Session) -> str:

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress as Bar
 
+from deskwork.tasks.connected_tools import connected_tools, named_tools
 from deskwork.tasks.settings import load_settings
 from deskwork.tools.collection import Collection
 from deskwork.tools.desk import DocumentDesk
@@ -76,7 +77,8 @@ def search(query: str, files: tuple[Path, ...], top: int, as_json: bool) -> None
 @click.option("--json", "as_json", is_flag=True, help="Print their schemas as a JSON list.")
 def tools(as_json: bool) -> None:
     """List the tools a model may call, with their parameters."""
-    found = [*find_tools(default_tools())]
+    found = find_tools(default_tools())
+    found += asyncio.run(connected_tools(load_settings().connections))
     if as_json:
         rows = [
             {
@@ -102,7 +104,8 @@ def tools(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def tool(name: str, arguments: str, files: tuple[Path, ...], as_json: bool) -> int:
     """Run one tool as a model would, with ARGUMENTS as a JSON object, and print its result."""
-    found = find_tools([name])[0]
+    settings = load_settings()
+    found = asyncio.run(named_tools([name], settings.connections))[0]
     try:
         given = json.loads(arguments)
     except ValueError as error:
@@ -111,7 +114,6 @@ def tool(name: str, arguments: str, files: tuple[Path, ...], as_json: bool) -> i
         ) from None
     if not isinstance(given, dict):
         raise WrongUse("The arguments are no JSON object.", """They look like '{"page": 3}'.""")
-    settings = load_settings()
     web = Web(settings.web, settings.home)
     desk = DocumentDesk(collect(files, quiet=as_json), online=web)
     try:

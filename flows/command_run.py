@@ -60,6 +60,11 @@ _common = _options(
         help="Let the model search the web and fetch pages; default: as [web] in deskwork.toml.",
     ),
     click.option(
+        "--workspace/--no-workspace",
+        default=None,
+        help="Let the model run programs in a sandbox; default: as [workspace] in deskwork.toml.",
+    ),
+    click.option(
         "--budget",
         type=click.Choice(["low", "high", "max", "auto"]),
         default="high",
@@ -245,6 +250,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
         "files": options["files"],
         "images": options["image"],
         "web": options["web"],
+        "workspace": options["workspace"],
         "budget": options["budget"],
         "model": options["model"],
         "job": options["job"],

@@ -18,6 +18,7 @@ import httpx
 
 from deskwork.flows import running
 from deskwork.tasks import faults
+from deskwork.tasks.connected_tools import named_tools
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
@@ -37,7 +38,6 @@ from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.library import hidden
 from deskwork.tools.pictures import fit_pages
-from deskwork.tools.selection import find_tools
 from deskwork.tools.web.search_engines import open_engine
 
 if TYPE_CHECKING:
@@ -77,9 +77,15 @@ async def launch(
     use, for a job that another process holds, and when no Prefect server can be had.
     """
     settings = load_settings().with_model(request.model)
-    if isinstance(request, SourcesRequest) and request.web is None:
+    if isinstance(request, SourcesRequest):
         # Decided here: a worker that goes on with the job may have other settings.
-        request = request.model_copy(update={"web": settings.web.enabled and not going_on})
+        decided = {"web": settings.web.enabled, "workspace": settings.workspace.enabled}
+        unsaid = {
+            name: not going_on and on
+            for name, on in decided.items()
+            if getattr(request, name) is None
+        }
+        request = request.model_copy(update=unsaid)
     job = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
     faults.point("job-created")
@@ -98,7 +104,8 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
     try:
         # What is wrong with the call is told before there is a job.
         if isinstance(request, AskRequest):
-            find_tools(request.tools)
+            # In a thread of its own, and so with a loop of its own.
+            asyncio.run(named_tools(request.tools, settings.connections))
         if isinstance(request, SourcesRequest) and request.web and not going_on:
             open_engine(settings.web)
         for path in request.images:

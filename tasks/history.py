@@ -29,7 +29,8 @@ class History:
     """The folded entries of one job.
 
     ``evidence``, ``figures`` and ``charts`` map ids to what was cited, bound and drawn;
-    ``sources`` is what was fetched, in order.
+    ``sources`` is what was fetched, in order. ``workspace`` maps each path in the job's workspace
+    to its SHA-256, as it was when the last reply came: all calls of a reply begin with the same.
     ``plan`` is what a person said of the plan: True, or another one; None if nothing.
     ``decisions`` maps (turn, place) of a call to what a
     person decided about it. ``not_before`` is Unix time before which no request is sent;
@@ -46,6 +47,8 @@ class History:
         self.figures: dict[str, Figure] = {}
         self.charts: dict[str, Chart] = {}
         self.sources: list[Source] = []
+        self.workspace: dict[str, str] = {}
+        self._written: list[tuple[int, dict[str, str | None]]] = []
         self.decisions: dict[tuple[int, int], dict[str, Any]] = {}
         self.plan: dict[str, Any] | bool | None = None
         self.notes: dict[str, dict[str, Any]] = {}
@@ -72,8 +75,11 @@ class History:
         if handler:
             handler(entry.meta)
         elif entry.kind == "conversation":
+            self._settle(None)
             self._open(entry)
         elif entry.conversation:
+            if entry.kind == "assistant":
+                self._settle(entry.conversation)
             if entry.kind in ("assistant", "discarded") and "copied" not in entry.meta:
                 self._paid(entry.meta)
             if entry.kind == "tool":
@@ -83,9 +89,24 @@ class History:
                     self.figures[row["id"]] = Figure.from_json(row)
                 for row in entry.meta.get("charts", ()):
                     self.charts[row["id"]] = Chart.from_json(row)
+                if written := entry.meta.get("workspace"):
+                    self._written.append((entry.conversation, written))
                 self.sources += [Source.from_json(row) for row in entry.meta.get("sources", ())]
             conversation = self._numbers[entry.conversation]
             conversation.apply(entry, body_bytes(entry.body, self._blobs), reply)
+
+    def _settle(self, conversation: int | None) -> None:
+        """Take what the calls of a conversation's last reply wrote, later calls' over earlier."""
+        kept = []
+        for number, written in self._written:
+            if conversation not in (None, number):
+                kept.append((number, written))
+                continue
+            for path, sha256 in written.items():
+                self.workspace.pop(path, None)
+                if sha256:
+                    self.workspace[path] = sha256
+        self._written = kept
 
     def all_conversations(self) -> list[Conversation]:
         """Every conversation in order, those too that another one continues."""

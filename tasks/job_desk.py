@@ -13,6 +13,7 @@ from deskwork.tools.figures import Figure
 from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence
 from deskwork.tools.web.access import Web
+from deskwork.tools.workspace.options import Workspace
 
 
 class JobDesk:
@@ -30,6 +31,7 @@ class JobDesk:
         sources: Sequence[Source] = (),
         web: Web | None = None,
         figures: Mapping[str, Figure] | None = None,
+        workspace: Workspace | None = None,
     ) -> None:
         self._collection = collection
         self._evidence = evidence
@@ -37,6 +39,7 @@ class JobDesk:
         self._sources = sources
         self._figures = figures
         self._web = web
+        self._workspace = workspace
         self._taken = 0
         self._taking = threading.Lock()
 
@@ -55,6 +58,13 @@ class JobDesk:
         if self._web is None:
             raise ToolError("This job has no web.", "Use its documents.")
         return self._web
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folder in which programs may run. Raises `ToolError` for a job without one."""
+        if self._workspace is None:
+            raise ToolError("This job has no workspace.", "Use its other tools.")
+        return self._workspace
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""

@@ -62,6 +62,11 @@ class SourcesRequest(JobRequest):
         description="Whether the model may search the web and fetch pages; "
         "left empty, as the settings say.",
     )
+    workspace: bool | None = Field(
+        default=None,
+        description="Whether the model may run programs in a sandbox of the job's own; "
+        "left empty, as the settings say.",
+    )
 
 
 class AskRequest(SourcesRequest):

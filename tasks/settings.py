@@ -17,12 +17,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
+from deskwork.tasks.connection_settings import CONNECTIONS, Connections, read_connections
+from deskwork.tasks.job_workspace import read_workspace
 from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tasks.web_settings import read_web
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.readers import USUAL, Limits, Reading
 from deskwork.tools.web.options import BY_DEFAULT, WebOptions
+from deskwork.tools.workspace.options import WorkspaceOptions
 
 BUILTIN_MODEL = "built-in"
 """The name of the extractive answerer that serves where no endpoint is set."""
@@ -43,7 +46,17 @@ _CONTACT = "DESKWORK_CONTACT"
 _FILE = "deskwork.toml"
 
 
-_TABLES = ("prices", "budgets", "profiles", "models", "endpoints", "reading", "web")
+_TABLES = (
+    "prices",
+    "budgets",
+    "profiles",
+    "models",
+    "endpoints",
+    "reading",
+    "web",
+    "workspace",
+    *CONNECTIONS,
+)
 _PASSWORDS = "passwords"
 
 
@@ -92,6 +105,8 @@ class Settings:
     allowances: Mapping[str, Allowance] = field(default_factory=dict)
     reading: Reading = USUAL
     web: WebOptions = BY_DEFAULT
+    workspace: WorkspaceOptions = field(default_factory=WorkspaceOptions)
+    connections: Connections = field(default_factory=Connections)
 
     @property
     def is_builtin(self) -> bool:
@@ -185,6 +200,8 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         allowances=read_allowances(table.get("endpoints", {})),
         reading=_reading(table.get("reading", {}), table.get(_PASSWORDS, [])),
         web=read_web(table.get("web", {}), _WEB_KEYS, _CONTACT),
+        workspace=read_workspace(table.get("workspace", {})),
+        connections=read_connections(table),
     )
 
 

@@ -21,6 +21,7 @@ from deskwork.tasks.requests import JobRequest, SourcesRequest
 from deskwork.tools.errors import BadFile, NotFound, WrongUse
 from deskwork.tools.library import fingerprint
 
+_SWITCHES = ("web", "workspace")
 _FIXED = ("model", "protocol", "profile", "budget")
 
 
@@ -62,8 +63,12 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
     if isinstance(request, SourcesRequest):
         web = on_the_web(request, settings)
         # Only where it is on: a job without it is the same job as before there was any.
-        plain = {name: value for name, value in plain.items() if name != "web"}
+        plain = {name: value for name, value in plain.items() if name not in _SWITCHES}
         plain |= {"web": True} if web else {}
+        programs = request.workspace
+        if programs is None:
+            programs = bool(settings.get("workspace"))
+        plain |= {"workspace": True} if programs else {}
     if not plain.get("review_plan", True):
         del plain["review_plan"]
     where = {"files", "images", "out", "question_set"}

@@ -61,6 +61,8 @@ async def run_call(
         meta["figures"] = [figure.as_json() for figure in result.figures]
     if result.charts:
         meta["charts"] = [chart.as_json() for chart in result.charts]
+    if result.workspace:
+        meta["workspace"] = dict(result.workspace)
     if result.sources:
         meta["sources"] = [source.as_json() for source in result.sources]
     # Fitting a picture or storing a long text takes long enough to let others run meanwhile.

@@ -14,6 +14,7 @@ from deskwork.tasks import faults
 from deskwork.tasks.blobs import open_blobs
 from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.job_desk import JobDesk
+from deskwork.tasks.job_workspace import JobWorkspace
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.progress import tell
 from deskwork.tasks.protocol import open_codec
@@ -71,8 +72,15 @@ class Workbench:
     def desk(self, session: Session, collection: Collection) -> JobDesk:
         """What a job's tools may reach: these documents, and what the job fetched besides."""
         history = session.history
+        scratch = self.settings.home / "workspaces"
         return JobDesk(
-            collection, history.evidence, self.blobs, history.sources, self.web, history.figures
+            collection,
+            history.evidence,
+            self.blobs,
+            history.sources,
+            self.web,
+            history.figures,
+            JobWorkspace(history, self.blobs, self.settings.workspace, scratch),
         )
 
     @property
@@ -108,5 +116,6 @@ class Workbench:
             **own,
             "schedule": self.settings.schedule.as_json(),
             "web": self.settings.web.recorded(),
+            **({"workspace": True} if self.settings.workspace.enabled else {}),
             "deskwork": version("deskwork"),
         }

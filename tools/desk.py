@@ -10,6 +10,7 @@ from deskwork.tools.figures import Figure
 from deskwork.tools.library import Collection
 from deskwork.tools.tool import Evidence
 from deskwork.tools.web.access import Web
+from deskwork.tools.workspace.options import Workspace
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class DocumentDesk:
         if self.online is None:
             raise ToolError("The web can't be reached from here.", "Use the documents.")
         return self.online
+
+    @property
+    def workspace(self) -> Workspace:
+        """None: a workspace is a job's. Raises `ToolError`."""
+        raise ToolError("There is no workspace outside a job.", "Ask with --workspace.")
 
     def evidence(self, evidence_id: str) -> Evidence | None:
         """The recorded evidence with this id, or None."""

@@ -20,11 +20,13 @@ from deskwork.tools.reading import (
 from deskwork.tools.tables.tools import list_tables, query_table
 from deskwork.tools.tool import Tool
 from deskwork.tools.web.tools import fetch_page, search_web
+from deskwork.tools.workspace.tools import run_command, run_python
 
 _TOOLS = (
     *(list_documents, search_documents, read_document, look_at_page, cite, calculate),
     *(list_tables, query_table, cite_picture, bind_figure, derive_figure, draw_chart),
     *(search_web, fetch_page, company, filings, read_filing, filing_search, facts),
+    *(run_python, run_command),
 )
 
 

@@ -8,34 +8,44 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deskwork.tools.errors import WrongUse
-from deskwork.tools.registry import default_tools
+from deskwork.tools.registry import Registry, default_tools
 from deskwork.tools.results import read_result
 from deskwork.tools.tool import Tool
 
 _WITHOUT_DOCUMENTS = ("calculate",)
 _FILINGS = ("company", "filings", "read_filing", "filing_search", "facts")
 _ON_THE_WEB = ("search_web", "fetch_page", *_FILINGS)
+_IN_THE_WORKSPACE = ("run_python", "run_command")
 
 
-def fitting_tools(*, documents: bool, web: bool = False, filings: bool = False) -> list[Tool]:
+def fitting_tools(
+    *, documents: bool, web: bool = False, filings: bool = False, workspace: bool = False
+) -> list[Tool]:
     """The tools of a job nobody chose any for.
 
-    Those over documents only where it has some, or may fetch some; those over the web only where
-    a person said so; of these, those over filings only where the SEC can be told who asks.
+    Those over documents only where it has some, or may fetch some; those over the web, and those
+    that run programs, only where a person said so; of the web's, those over filings only where the
+    SEC can be told who asks.
     """
     registry = default_tools()
-    names = registry if documents or web else _WITHOUT_DOCUMENTS
-    left_out = _ON_THE_WEB if not web else () if filings else _FILINGS
-    chosen = registry.select(name for name in names if name not in left_out)
+    names = [*(registry if documents or web else _WITHOUT_DOCUMENTS)]
+    left_out = {*_IN_THE_WORKSPACE, *(_ON_THE_WEB if not web else () if filings else _FILINGS)}
+    chosen = registry.select(
+        [
+            *(name for name in names if name not in left_out),
+            *(_IN_THE_WORKSPACE if workspace else ()),
+        ]
+    )
     return [*chosen.values(), read_result]
 
 
-def find_tools(names: Iterable[str]) -> list[Tool]:
-    """The tools under these names; ``module:attribute`` names one of your own.
+def find_tools(names: Iterable[str], connected: Iterable[Tool] = ()) -> list[Tool]:
+    """The tools under these names, built in or ``connected``; ``module:attribute`` names one of
+    your own.
 
     Raises `NotFound` for an unknown name, `WrongUse` for a path that leads to no tool.
     """
-    registry = default_tools()
+    registry = Registry([*default_tools().values(), *connected])
     found = [_imported(name) if ":" in name else registry[name] for name in names]
     return [*found, read_result]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from deskwork.tools.collection import Collection
     from deskwork.tools.figures import Figure
     from deskwork.tools.web.access import Web
+    from deskwork.tools.workspace.options import Workspace
 
 
 Region = tuple[float, float, float, float]
@@ -72,8 +73,9 @@ class ToolResult:
 
     ``text`` goes to the model. ``images`` are encoded pictures (PNG or JPEG bytes) that the model
     looks at. ``evidence``, ``figures`` and ``charts`` are recorded with the job, and so are
-    ``sources``: what was fetched, which becomes a document of the job. ``data`` is the same result
-    as plain JSON values, for ``deskwork tool --json``.
+    ``sources``: what was fetched, which becomes a document of the job. ``workspace`` maps each
+    path of the job's workspace that changed to its SHA-256, or to None where the file is gone.
+    ``data`` is the same result as plain JSON values, for ``deskwork tool --json``.
     """
 
     text: str
@@ -82,6 +84,7 @@ class ToolResult:
     sources: tuple[Source, ...] = ()
     figures: tuple[Figure, ...] = ()
     charts: tuple[Chart, ...] = ()
+    workspace: Mapping[str, str | None] = field(default_factory=dict)
     data: Any = None
     is_error: bool = False
 
@@ -102,6 +105,10 @@ class Desk(Protocol):
     @property
     def web(self) -> Web:
         """Search and fetch on the web. Raises `ToolError` where there is none."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folder in which programs may run. Raises `ToolError` where there is none."""
 
     def stored(self, name: str) -> bytes:
         """A result that was too long for the history, by its name. Raises `NotFound`."""

@@ -96,6 +96,8 @@ def test_every_tool_is_described_and_repeatable() -> None:
         "read_filing",
         "filing_search",
         "facts",
+        "run_python",
+        "run_command",
     ]
     for tool in tools.values():
         assert tool.repeatable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 
 import httpcore
@@ -47,6 +47,21 @@ class Answer:
         return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
+@dataclass(frozen=True)
+class Key:
+    """A header with a secret, for addresses of this origin alone."""
+
+    origin: str
+    header: str
+    value: str = field(repr=False)
+
+    def headers_for(self, at: httpx.URL) -> dict[str, str]:
+        """The header, or none for another scheme, host or port."""
+        own = httpx.URL(self.origin)
+        same = (at.scheme, at.host, at.port) == (own.scheme, own.host, own.port)
+        return {self.header: self.value} if same else {}
+
+
 BeforeHop = Callable[[httpx.URL], Awaitable[None]]
 """Called with each address before it is asked; it may wait, and refuse by raising `WebError`."""
 
@@ -70,6 +85,7 @@ class Client:
         bounds: Bounds | None = None,
         contact: str = "",
         agent: str = "",
+        key: Key | None = None,
         ssl_context: ssl.SSLContext | None = None,
         network: httpcore.AsyncNetworkBackend | None = None,
     ) -> None:
@@ -77,6 +93,7 @@ class Client:
         self._bounds = bounds or Bounds()
         self._ssl_context = ssl_context
         self._network = network
+        self._key = key
         self._headers = {
             "User-Agent": agent or user_agent(contact),
             "Accept": "text/html,application/xhtml+xml,application/pdf,*/*;q=0.8",
@@ -141,7 +158,8 @@ class Client:
             async with httpx.AsyncClient(
                 transport=transport, trust_env=False, follow_redirects=False, timeout=timeout
             ) as client:
-                request = client.build_request("GET", at, headers=self._headers)
+                own = self._key.headers_for(at) if self._key else {}
+                request = client.build_request("GET", at, headers={**self._headers, **own})
                 response = await client.send(request, stream=True)
                 try:
                     body = await _body(response, at, bounds)

@@ -1,0 +1,1 @@
+"""Databases that a person named in the settings, to be read."""

@@ -1,0 +1,1 @@
+"""Tools that others describe: of MCP servers, and of HTTP interfaces with an OpenAPI document."""

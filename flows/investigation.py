@@ -194,7 +194,7 @@ class Research:
         )
         text = json.dumps(report.as_json(), ensure_ascii=False)
         self.run.report = bench.blobs.put(text.encode())
-        report = reviewed(report, reviews_of(bench.journal, job))
+        report = reviewed(report, [*self.corrections, *reviews_of(bench.journal, job)])
         paths = publish(report, self.out, self.findings.collection)
         self.run.answer = (self.out / "report.md").read_text(encoding="utf-8")
         self.run.files = tuple(str(path) for path in paths)

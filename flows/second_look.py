@@ -12,8 +12,11 @@ from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.plan import first_object
 from deskwork.tasks.printing import print_figures
 from deskwork.tasks.profiles import Tier
+from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief
+from deskwork.tools.figures import Figure
 
+UNSEEN = "its second look failed: the model gave no usable answer about it"
 AT_ONCE = 25
 """Claims of one request."""
 
@@ -23,7 +26,7 @@ async def look_again(
 ) -> dict[str, str]:
     """Why a sentence isn't supported by its quotes, by the sentence; those that are stay out.
 
-    An answer of no use counts as no objection: code has checked the quotes and the numbers.
+    Sentences that a model gave no usable answer about are marked as that.
     """
     asked = [claim for claim in claims if claim.status == "supported" and claim.evidence]
     found: dict[str, str] = {}
@@ -38,12 +41,17 @@ async def look_again(
             title="check",
             steps=run.steps,
         )
-        found |= {part[n - 1].text: why for n, why in _objections(answer) if 0 < n <= len(part)}
+        said = _objections(answer)
+        if said is None:
+            tell("trouble", run.session.job, f"the second look at {len(part)} sentences failed")
+            found |= {claim.text: UNSEEN for claim in part}
+            continue
+        found |= {part[n - 1].text: why for n, why in said if 0 < n <= len(part)}
     return found
 
 
 def _shown(number: int, claim: Claim, ledger: Ledger) -> str:
-    sentence = print_figures(claim.text, ledger.figures)
+    sentence = print_figures(claim.text, ledger.figures, _told)
     quotes = "\n".join(
         f"  [{name}] {ledger.evidence[name].file}, page {ledger.evidence[name].page}: "
         f'"{" ".join(ledger.evidence[name].quote.split())}"'
@@ -53,11 +61,18 @@ def _shown(number: int, claim: Claim, ledger: Ledger) -> str:
     return f"{number}. {' '.join(sentence.split())}\n{quotes}"
 
 
-def _objections(answer: str) -> list[tuple[int, str]]:
+def _told(figure: Figure, shown: str) -> str:
+    """A figure with what it is, for a reader who sees no table."""
+    basis = f", {figure.basis}" if figure.basis else ""
+    return f"{shown} (this is: {figure.label}, {figure.period_end}{basis})"
+
+
+def _objections(answer: str) -> list[tuple[int, str]] | None:
+    """(claim, why), or None for an answer of no use."""
     try:
-        rows = first_object(answer).get("unsupported", [])
-    except (ValueError, AttributeError):
-        return []
+        rows = first_object(answer)["unsupported"]
+    except (ValueError, KeyError, TypeError):
+        return None
     return [
         (row["claim"], f"its quotes don't support it: {str(row.get('why', '')).strip()}")
         for row in (rows if isinstance(rows, list) else [])

@@ -56,6 +56,7 @@ def match(stated: Stated, sources: Sequence[Source], sentence: str) -> Match:
     """The source of a number, or why none of its sentence's sources bears it out."""
     shown = _shown(stated)
     near = [(name, p) for name, p in sources if _same_value(stated, p)]
+    near += _points_said(stated, sources)
     problems: list[str] = []
     for name, printed in near:
         problem = _problem(stated, printed, sentence)
@@ -70,6 +71,12 @@ def match(stated: Stated, sources: Sequence[Source], sentence: str) -> Match:
         if _same_digits(stated, printed):
             return Match(problem=f"{shown} has another scale than its source ({_source(printed)})")
     return Match(problem=f"{shown} does not stand in what the sentence cites")
+
+
+def _points_said(stated: Stated, sources: Sequence[Source]) -> list[Source]:
+    """Basis points that a source tells in so many words."""
+    same = stated.numeral.readings
+    return [(name, p) for name, p in sources if stated.points and p.numeral.readings[0] == same[0]]
 
 
 def _shown(stated: Stated) -> str:
@@ -127,6 +134,11 @@ def _problem(stated: Stated, printed: Printed, sentence: str) -> str:
     if lost and not (_is_out(printed.label) or _OUT.search(_without(sentence, printed.label))):
         return f"has lost its sign: its source prints {_signed(printed)}"
     told = set(stated.years)
+    if told and not printed.years and printed.alike > 1:
+        return (
+            f"stands in a row of {printed.alike} columns, and what is cited doesn't tell which is "
+            f"{', '.join(map(str, sorted(told)))}: cite the row with its headings"
+        )
     if told and printed.years and not told & _years(printed):
         wanted = ", ".join(map(str, sorted(told)))
         theirs = ", ".join(map(str, dict.fromkeys(printed.years)))
@@ -187,6 +199,8 @@ def _change(stated: Stated, new: Printed, old: Printed, sentence: str) -> str:
     if _says_wrong_way(sentence, -difference if both_out else difference, stated):
         return ""
     a, b = new.numeral.text, old.numeral.text
+    if stated.points:
+        return f"({a} - {b}) * 100" if _rounds(abs(difference) * 100, own, digits) else ""
     if stated.numeral.percent and not new.numeral.percent:
         try:
             percent = abs(difference / abs(old.value) * 100)
@@ -201,8 +215,41 @@ def _change(stated: Stated, new: Printed, old: Printed, sentence: str) -> str:
     return f"{a} - {b}" if _rounds(abs(difference) / scale, own, digits) else ""
 
 
-_UP = re.compile(r"(?i)\b(?:ros[e]|grew|increas\w*|up|climb\w*|jump\w*|gain\w*|higher|more)\b")
-_DOWN = re.compile(r"(?i)\b(?:decreas\w*|declin\w*|fell|down|drop\w*|lower|less|reduc\w*|shrank)\b")
+def wrong_direction(matches: Sequence[Match], sentence: str) -> str:
+    """Why the direction a sentence tells isn't that of two values of one row it states; or ""."""
+    up, down = bool(_UP.search(sentence)), bool(_DOWN.search(sentence))
+    if up == down:
+        return ""
+    rows = [m for m in matches if m.printed and not m.formula and m.printed.years]
+    for at, one in enumerate(rows):
+        for other in rows[at + 1 :]:
+            first, second = one.printed, other.printed
+            assert first is not None
+            assert second is not None
+            if one.evidence != other.evidence or not first.label or first.label != second.label:
+                continue
+            if first.years == second.years or first.numeral.percent != second.numeral.percent:
+                continue
+            old, new = sorted((first, second), key=lambda printed: max(printed.years))
+            grew = abs(new.value) - abs(old.value) if new.value < 0 > old.value else (
+                new.value - old.value
+            )  # fmt: skip
+            if (up and grew < 0) or (down and grew > 0):
+                return (
+                    f"it says the wrong direction: {old.numeral.text} in {max(old.years)}, "
+                    f"{new.numeral.text} in {max(new.years)}"
+                )
+    return ""
+
+
+_UP = re.compile(
+    r"(?i)\b(?:ros[e]|grew|increas\w*|up|climb\w*|jump\w*|gain\w*|higher|more|expand\w*|widen\w*"
+    r"|improv\w*)\b"
+)
+_DOWN = re.compile(
+    r"(?i)\b(?:decreas\w*|declin\w*|fell|down|drop\w*|lower|less|reduc\w*|shrank|slid|dip\w*"
+    r"|narrow\w*|contract(?:ed|ion))\b"
+)
 
 
 def _says_wrong_way(sentence: str, difference: Decimal, stated: Stated) -> bool:

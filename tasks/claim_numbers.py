@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from deskwork.tasks.sentences import Sentence, quotes_in
+from deskwork.tools.columns import YEAR
+from deskwork.tools.number_words import number_words
 from deskwork.tools.numerals import Numeral, numerals
-from deskwork.tools.printed import YEAR, currency_in, is_year, scale_in
+from deskwork.tools.printed import currency_in, is_year, scale_in
 
 _MONTH = (
     r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?"
@@ -34,7 +36,9 @@ _HARMLESS = re.compile(
     r"|\[\d+\]|\(\d{1,2}\)(?=\s)|https?://\S+",
     re.I,
 )
-_CITED = re.compile(r"\[[^\]]*\]|\{[FC][0-9a-f]{8}[^}]*\}")
+_CITED = re.compile(r"\[E[0-9a-fA-F][^\]]*\]|\]\([^)]*\)|\{[FC][0-9a-f]{8}[^}]*\}")
+_SCALED = re.compile(r"[,.]?\d*\s*(?:%|percent|thousand|million|billion|trillion|bn\b|mn\b)", re.I)
+_BASIS_POINTS = re.compile(r"(?i)\s*(?:basis points?|bps?)\b")
 _JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$€£¥]?\s*")
 
 
@@ -42,13 +46,15 @@ _JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$
 class Stated:
     """A number of a sentence: ``scale`` is a factor, or None where the sentence tells none.
 
-    ``years`` are those it may be of, as the sentence says; empty where it says nothing.
+    ``years`` are those it may be of, as the sentence says; empty where it says nothing. ``points``
+    tells of basis points.
     """
 
     numeral: Numeral
     scale: Decimal | None
     currency: str
     years: tuple[int, ...] = ()
+    points: bool = False
 
     @property
     def digits(self) -> int:
@@ -59,7 +65,7 @@ class Stated:
 
 def stated_in(sentence: Sentence, decimal: str = "") -> list[Stated]:
     """The numbers of a sentence that state a figure, outside of its quotes."""
-    text = _blanked(sentence.text)
+    text = _blanked(sentence.text, cited=bool(_CITED.search(sentence.text)))
     found = [n for n in numerals(text, decimal) if not is_year(n) and not _in_name(text, n)]
     scope = f"{sentence.caption} {sentence.header} {sentence.heading}"
     out = []
@@ -73,15 +79,24 @@ def stated_in(sentence: Sentence, decimal: str = "") -> list[Stated]:
         if not currency and sentence.is_row and not numeral.percent:
             currency = currency_in(scope)
         years = _years_of(sentence, text, found, index)
-        out.append(Stated(numeral, scale, currency, years))
+        points = bool(_BASIS_POINTS.match(text[numeral.end :]))
+        out.append(Stated(numeral, scale, currency, years, points))
+    for start, end, value, percent in number_words(text):
+        numeral = Numeral(text[start:end], start, end, (value,), False, percent)
+        out.append(Stated(numeral, None if percent else Decimal(1), "", _all_years(text)))
     return out
 
 
-def _blanked(text: str) -> str:
-    """The text with everything harmless replaced by as many blanks, and quotes too."""
+def _all_years(text: str) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(int(year) for year in YEAR.findall(text)))
+
+
+def _blanked(text: str, *, cited: bool) -> str:
+    """The text with everything harmless replaced by as many blanks, and quotes that are cited."""
     spans = [match.span() for match in _CITED.finditer(text)]
-    spans += [match.span() for match in _HARMLESS.finditer(text)]
-    spans += quotes_in(text)
+    # "Part 9,900 million" names no part.
+    spans += [m.span() for m in _HARMLESS.finditer(text) if not _SCALED.match(text[m.end() :])]
+    spans += quotes_in(text) if cited else []
     letters = list(text)
     for start, end in spans:
         kept = {m.start() + k for m in YEAR.finditer(text[start:end]) for k in range(len(m[0]))}

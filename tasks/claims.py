@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deskwork.tasks.claim_matching import Match, Source, match
+from deskwork.tasks.claim_matching import Match, Source, match, wrong_direction
 from deskwork.tasks.claim_numbers import Stated, quoted, stated_in
 from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.sentences import Sentence, sentences_of
@@ -76,8 +76,9 @@ def check(
     """
     claims: list[Claim] = []
     figures: dict[str, Figure] = {}
+    everything = cited_in(text)
     for sentence in sentences_of(text):
-        claim, stated = _claim(sentence, ledger)
+        claim, stated = _claim(sentence, ledger, everything)
         if claim is None:
             continue
         if corrected and corrected(claim.text):
@@ -94,8 +95,11 @@ def cited_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for m in CITATION.findall(text) for name in _ID.findall(m)))
 
 
-def _claim(sentence: Sentence, ledger: Ledger) -> tuple[Claim | None, list[Figure]]:
-    own = cited_in(sentence.text)
+def _claim(
+    sentence: Sentence, ledger: Ledger, everything: tuple[str, ...]
+) -> tuple[Claim | None, list[Figure]]:
+    """``everything`` is what the whole text cites, which its headings may sum up."""
+    own = everything if sentence.is_heading else cited_in(sentence.text)
     names = own or (cited_in(sentence.caption) if sentence.is_row else ())
     bound = [name for name, _ in FIGURE.findall(sentence.text)]
     known = [ledger.figures[name] for name in bound if name in ledger.figures]
@@ -113,16 +117,21 @@ def _claim(sentence: Sentence, ledger: Ledger) -> tuple[Claim | None, list[Figur
     ]
     header = sentence.is_row and sentence.text == sentence.header
     numbers = [] if header else stated_in(sentence, ".")
-    if not (names or bound or odd or numbers):
+    if not ((names and not sentence.is_heading) or bound or odd or numbers):
         return None, []
-    problems = odd + [problem for name in behind if (problem := ledger.problem(name))]
+    looked_up = () if sentence.is_heading else behind
+    problems = odd + [problem for name in looked_up if (problem := ledger.problem(name))]
     problems += _misquoted(sentence, behind, ledger)
     problems += _misdated(sentence, known)
-    if behind and (stranger := ledger.stranger(sentence.text, behind)):
+    problems += _scaled_again(sentence.text)
+    if behind and not sentence.is_heading and (stranger := ledger.stranger(sentence.text, behind)):
         problems.append(f"it names {stranger}, and what it cites is from another company's file")
     stated = [*known, *_quoted_figures(sentence, behind, ledger)]
     places: list[tuple[int, int, str]] = []
-    for match_, number in _matches(numbers, behind, ledger, sentence.text):
+    matched = _matches(numbers, behind, ledger, sentence.text)
+    if turned := wrong_direction([m for m, _ in matched], CITATION.sub("", sentence.text)):
+        problems.append(turned)
+    for match_, number in matched:
         if match_.problem:
             problems.append(match_.problem if behind else _uncited(number))
         elif match_.printed:
@@ -179,9 +188,26 @@ def _misdated(sentence: Sentence, figures: list[Figure]) -> list[str]:
         f"{{{figure.id}}} is of {figure.period_end[:4]}, and the sentence is of "
         f"{', '.join(map(str, sorted(years)))}"
         for figure in figures
-        if figure.period_end[:4].isdigit()
-        and not {int(figure.period_end[:4]), int(figure.period_end[:4]) - 1} & years
+        if figure.period_end[:4].isdigit() and not _may_be_of(figure.period_end) & years
     ]
+
+
+def _may_be_of(period_end: str) -> set[int]:
+    """The years that a period is called by: one that ends in winter may be the year before's."""
+    year = int(period_end[:4])
+    return {year, year - 1} if period_end[5:7] in ("01", "02") else {year}
+
+
+def _scaled_again(text: str) -> list[str]:
+    """Figures are printed with their own sign and scale: no other may stand beside them."""
+    found = []
+    for figure in FIGURE.finditer(text):
+        behind, before = text[figure.end() :], text[: figure.start()]
+        if re.match(r"\s*(?:thousand|million|billion|trillion|percent|%)", behind, re.I):
+            found.append(f"{figure[0]} is printed with its scale, and another stands behind it")
+        if re.search(r"(?:[-\u2212$€£]|\b(?:minus|negative)\s)$", before, re.I):
+            found.append(f"{figure[0]} is printed with its sign, and another stands before it")
+    return found
 
 
 def _figure(found: Match, printed: Printed, number: Stated | None) -> Figure:

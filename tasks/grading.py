@@ -20,6 +20,7 @@ _SCALES = {"thousand": 3, "million": 6, "billion": 9, "percent": 0}
 _SMALL = "the a an of in on at to for and or is was were are by with its it"
 _FILLERS = frozenset(_SMALL.split())
 _YES_NO = re.compile(r"\W*(yes|no)\b", re.I)
+_ANSWERED = re.compile(r"(?:^|[.!?:]\s+|\n)\W*(yes|no)\s*(?:[,.;:!]|$|\n)", re.I)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _signs_alike(given: Numeral, gold: Numeral) -> bool:
 def _text(golds: tuple[str, ...], text: str) -> Grade:
     yes = _YES_NO.match(golds[0])
     if yes:
-        found = _YES_NO.search(text)
+        found = _ANSWERED.search(text)
         if found is None:
             return Grade(None, "neither yes nor no")
         return Grade(found[1].lower() == yes[1].lower(), f"it says {found[1].lower()}")

@@ -88,13 +88,7 @@ class Ledger:
         if item is None:
             return False
         parts = [part.strip() for part in re.split(r"\s*(?:…|\.\.\.|\[\.\.\.\])\s*", passage)]
-        try:
-            page = self.collection.page(item.file, item.page).text
-        except ToolError:
-            page = item.quote
-        return all(
-            bool(quotes.find(item.quote, part) or quotes.find(page, part)) for part in parts if part
-        )
+        return all(quotes.find(item.quote, part) for part in parts if part)
 
     def stranger(self, sentence: str, names: Sequence[str]) -> str:
         """A company that the sentence names and that isn't its sources', or ""."""

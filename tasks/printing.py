@@ -41,7 +41,9 @@ def marked(text: str, claims: Sequence[Claim]) -> str:
         if found is None:
             continue
         end = found.end()
-        if claim.text.startswith("|") and claim.text.endswith("|"):
+        if "```" in claim.text or "~~~" in claim.text:
+            text = f"{text[:end]}\n\n{MARK}\n{text[end:]}"
+        elif claim.text.startswith("|") and claim.text.endswith("|"):
             end -= 1
             text = f"{text[:end].rstrip()} {MARK} |{text[end + 1 :]}"
         else:

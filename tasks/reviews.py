@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
-from deskwork.tasks.claims import CITATION, Claim
+from deskwork.tasks.claims import CITATION, Claim, cited_in
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.report import Report
@@ -141,6 +141,11 @@ def figure_correction(figure: Figure, value: str, by: str, note: str, at: str) -
         number = Decimal(value.replace(",", ""))
     except InvalidOperation:
         raise WrongUse(f"{value!r} is no number.", f"The figure is {figure.printed()}.") from None
+    if figure.value < 0 < number and not value.strip().startswith("+"):
+        raise WrongUse(
+            f"{value} has another sign than the figure, {figure.printed()}.",
+            f"Give -{value}, or +{value} if the sign is to change.",
+        )
     return Review(
         what="figure", by=by, at=at, note=note, before=str(figure.value), after=str(number),
         label=figure.label, period_end=figure.period_end, unit=figure.unit,
@@ -173,7 +178,12 @@ def _corrected(claim: Claim, review: Review) -> Claim:
         return claim
     by = f" by {review.by}" if review.by else ""
     return replace(
-        claim, text=review.after, status="corrected", problem=f"corrected{by}", places=()
+        claim,
+        text=review.after,
+        status="corrected",
+        problem=f"corrected{by}",
+        places=(),
+        evidence=cited_in(review.after),
     )
 
 

@@ -32,6 +32,7 @@ class Sentence:
     heading: str = ""
     header: str = ""
     caption: str = ""
+    is_heading: bool = False
 
     @property
     def is_row(self) -> bool:
@@ -60,6 +61,8 @@ def sentences_of(text: str) -> list[Sentence]:
     sentences: list[Sentence] = []
     for section in sections_of(text):
         header = caption = before = ""
+        if section.heading:
+            sentences.append(Sentence(section.heading, is_heading=True))
         for block in _BLOCKS.split(section.text):
             block = " ".join(block.split())
             if not block or _RULE.fullmatch(block):

@@ -108,6 +108,7 @@ def bind(said: Said, evidence: str, printed: Sequence[Printed], quote: str, page
     currency = _checked_currency(said, found)
     # What a table gives in millions, and is no percentage, is money unless somebody says else.
     unit = said.unit or ("%" if numeral.percent else "money" if currency or scale else "")
+    _check_unit(said, found, quote)
     value = numeral.readings[0] * (-1 if numeral.negative else 1)
     key = f"{evidence}\n{numeral.start}\n{value}\n{said.label}\n{said.period_end}"
     return Figure(
@@ -162,7 +163,7 @@ def fiscal_years(printed: Printed) -> set[int]:
     is often called by the year before.
     """
     years = set(printed.years)
-    if re.search(r"\b(?:jan|feb)", printed.column, re.I):
+    if printed.early:
         years |= {year - 1 for year in printed.years}
     return years
 
@@ -194,6 +195,11 @@ def _checked_scale(said: Said, found: Printed) -> int:
     if not said.scale:
         return own
     wanted = SCALES.get(said.scale.lower())
+    if wanted and found.scale == 1:
+        raise ToolError(
+            f"{said.value} has no scale in its source: it isn't in {said.scale} there.",
+            "Leave the scale out, or quote what tells it together with the number.",
+        )
     if wanted is None:
         raise ToolError(f"{said.scale!r} is no scale.", f"Scales: {', '.join(SCALES)}.")
     if own != wanted and found.scale != 1:
@@ -215,6 +221,23 @@ def _checked_currency(said: Said, found: Printed) -> str:
     if said.unit in ("%", "x", "shares") or found.numeral.percent:
         return ""
     return wanted or found.currency
+
+
+def _check_unit(said: Said, found: Printed, quote: str) -> None:
+    """A unit must be one that the source's own words allow."""
+    told = f"{found.label} {found.column} {quote}"
+    money = bool(found.currency or found.scale != 1) and not found.numeral.percent
+    wrong = (
+        (said.unit == "%" and money)
+        or (said.unit not in ("", "%") and found.numeral.percent)
+        or (said.unit == "x" and (money or found.numeral.percent))
+        or ("share" in said.unit and not re.search(r"(?i)shares?\b|\beps\b|per unit|stock", told))
+    )
+    if wrong:
+        raise ToolError(
+            f"{said.value} is not in {said.unit!r} by its source: “{_short(quote)}”.",
+            "Leave the unit out: it is read from the source.",
+        )
 
 
 def _is_dollar(found: Printed, wanted: str) -> bool:

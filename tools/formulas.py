@@ -18,6 +18,8 @@ from deskwork.tools.figures import SCALES, Figure, figure_id
 
 FIGURE_ID = re.compile(r"\bF[0-9a-f]{8}\b")
 _FUNCTIONS = ("sum", "mean", "min", "max", "abs")
+_LITERALS = frozenset([*range(1, 13), 52, 100, 360, 365, 1_000, 0.5])
+"""Numbers that a formula may hold beside figures: counts of periods, percent, days of a year."""
 _LONGEST = 1_000
 _DIGITS = {"%": 1, "x": 2, "money/share": 2}
 """Digits behind the point where nothing else is asked for; 0 for other units."""
@@ -126,8 +128,8 @@ def _unit_of(dimension: Dimension) -> tuple[str, str]:
     return shown, ""
 
 
-def _dimension(figure: Figure) -> Dimension:
-    money = figure.currency or "money"
+def _dimension(figure: Figure, only: str = "") -> Dimension:
+    money = figure.currency or only or "money"
     if figure.unit == "money/share":
         return ((money, 1), ("shares", -1))
     if figure.unit == "money":
@@ -156,10 +158,18 @@ def _evaluate(formula: str, figures: dict[str, Figure]) -> _Term:
 
 def _term(node: ast.expr, figures: dict[str, Figure]) -> _Term:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        if node.value not in _LITERALS:
+            raise ToolError(
+                f"A formula can't hold the number {node.value!r}.",
+                "Every amount is a bound figure; numbers are for counts and for 100.",
+            )
         return _Term(Decimal(str(node.value)), None)
     if isinstance(node, ast.Name) and node.id in figures:
         figure = figures[node.id]
-        return _Term(figure.amount, _dimension(figure))
+        # Rows of one statement often bear the currency's sign on the first and the last alone.
+        currencies = {one.currency for one in figures.values() if one.currency}
+        only = next(iter(currencies)) if len(currencies) == 1 else ""
+        return _Term(figure.amount, _dimension(figure, only))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         inner = _term(node.operand, figures)
         return _Term(-inner.value if isinstance(node.op, ast.USub) else inner.value,
@@ -177,6 +187,11 @@ def _term(node: ast.expr, figures: dict[str, Figure]) -> _Term:
 def _operation(operator: ast.operator, left: _Term, right: _Term) -> _Term:
     if isinstance(operator, ast.Add | ast.Sub):
         minus = isinstance(operator, ast.Sub)
+        literal = next((t.value for t in (left, right) if t.dimension is None), None)
+        if literal not in (None, Decimal(1)) and (left.dimension, right.dimension) != (None, None):
+            raise ToolError(
+                f"{literal} can't be added to a figure or taken from it.", "Only 1 can."
+            )
         value = left.value - right.value if minus else left.value + right.value
         return _Term(value, _same(left, right))
     if isinstance(operator, ast.Mult | ast.Div):

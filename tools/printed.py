@@ -8,16 +8,16 @@ the stored page, once, for binding figures and for checking what a report says o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from deskwork.tools.columns import YEAR, Column, columns_of
 from deskwork.tools.documents import Table
 from deskwork.tools.numerals import CURRENCIES, Numeral, decimal_mark, numerals
 from deskwork.tools.readers.units import unit_of
 from deskwork.tools.rows import headings, is_figure, row_at
 
-YEAR = re.compile(r"(?<![\d.,])(?:FY\s?)?'?((?:19|20)\d\d)(?!\d|[.,]\d)")
 _SCALES = (
     ("thousand|000s|tausend|milliers", 3),
     ("million|mn\\b|mm\\b|mio", 6),
@@ -32,14 +32,13 @@ _UNSCALED = re.compile(
 )
 _HEAD_LINES = 40
 """Lines above a number, or at its page's top, in which its unit may be told."""
-_LOOK_UP = 60
-"""Lines above a row in which its columns' years may stand."""
 
 
 @dataclass(frozen=True)
 class Printed:
     """A number of a quote: ``scale`` is a power of ten as a factor, ``years`` those of its
-    column's heading or, in prose, of its sentence; ``label`` is its row's.
+    column's heading or, in prose, of its sentence; ``label`` is its row's. ``early`` tells of a
+    period that ends in January or February; ``alike`` counts the numbers of its kind in its row.
     """
 
     numeral: Numeral
@@ -48,6 +47,8 @@ class Printed:
     years: tuple[int, ...] = ()
     column: str = ""
     label: str = ""
+    early: bool = False
+    alike: int = 1
 
     @property
     def value(self) -> Decimal:
@@ -95,31 +96,13 @@ def printed_in(quote: str, page: str, start: int, tables: Sequence[Table]) -> li
     for line in quote.split("\n"):
         row = _row_of(line, tables)
         numbers = [n for n in numerals(line, mark) if not is_year(n)]
-        above = _years_above(page, at, sum(not n.percent for n in numbers))
+        above = columns_of(numbers, page, at)
         if row:
             found += _in_row(numbers, line, row, unit, above)
         else:
             found += _in_prose(numbers, line, quote, unit, above)
         at += len(line) + 1
     return found
-
-
-def _years_above(page: str, start: int, count: int) -> list[int]:
-    """The years of the columns over a row, from the nearest line above that names as many."""
-    if count < 1:
-        return []
-    run: list[int] = []  # of short lines one under another: a heading to a line
-    for line in page[:start].split("\n")[-_LOOK_UP:][::-1]:
-        years = [int(year) for year in YEAR.findall(line)]
-        words = re.findall(r"[A-Za-z]{3,}", line)
-        if len(years) == count and len(words) <= 4 * count + 4:
-            return years
-        if len(words) > 3 or re.search(r"\d[\d,.]{3,}.*\d[\d,.]{3,}", line):
-            run = []
-        run = [*years, *run]
-        if len(run) == count > 1:
-            return run
-    return []
 
 
 def is_year(numeral: Numeral) -> bool:
@@ -156,7 +139,7 @@ def _row_of(line: str, tables: Sequence[Table]) -> _Place | None:
 
 
 def _in_row(
-    numbers: Sequence[Numeral], line: str, place: _Place, unit: str, above: Sequence[int]
+    numbers: Sequence[Numeral], line: str, place: _Place, unit: str, above: Mapping[int, Column]
 ) -> Iterator[Printed]:
     row = place.table.rows[place.number]
     ends, total = [], 0
@@ -167,20 +150,20 @@ def _in_row(
     told = " ".join([place.table.unit, *_headings_of(place.table)])
     factor = scale_in(told) or scale_in(unit) or Decimal(1)
     currency = currency_in(told) or currency_in(unit)
-    amounts = [numeral for numeral in numbers if not numeral.percent]
-    for numeral in numbers:
+    for index, numeral in enumerate(numbers):
         at = place.start + len(_letters(line[: numeral.start]))
         column = next((c for c, end in enumerate(ends) if at < end), len(row) - 1)
         heading = _heading(place.table, column)
-        years = years_in(heading)
-        if not years and len(above) == len(amounts) and numeral in amounts:
-            years = (above[amounts.index(numeral)],)
+        years, early = years_in(heading), bool(re.search(r"\b(?:Jan|Feb)", heading))
+        if not years and index in above:
+            years, early = (above[index].year,), above[index].early
         unscaled = numeral.percent or _UNSCALED.search(f"{label} {heading}")
         own = numeral.scale if numeral.scale != 1 or unscaled else factor
         if column == 0 and not is_figure(row[0]):
             own = numeral.scale  # a number of the label itself
         money = "" if numeral.percent else numeral.currency or currency
-        yield Printed(numeral, own, money, years, heading, label)
+        alike = sum(other.percent == numeral.percent for other in numbers)
+        yield Printed(numeral, own, money, years, heading, label, early, alike)
 
 
 def _headings_of(table: Table) -> Iterator[str]:
@@ -194,19 +177,20 @@ def _heading(table: Table, column: int) -> str:
 
 
 def _in_prose(
-    numbers: Sequence[Numeral], line: str, quote: str, unit: str, above: Sequence[int]
+    numbers: Sequence[Numeral], line: str, quote: str, unit: str, above: Mapping[int, Column]
 ) -> Iterator[Printed]:
     """Numbers of sentences; a row that no table was found for takes the page's unit and years."""
     words = re.findall(r"[A-Za-z]{2,}", line)
     is_row = len(words) < 12 and not re.search(r"[.;]\s*$|\b(?:was|were|is|are|by|to)\b", line)
     factor = scale_in(unit) if is_row and unit else None
     label = re.split(r"[\d$€£(]", line)[0].strip() if is_row else ""
-    amounts = [numeral for numeral in numbers if not numeral.percent]
-    for numeral in numbers:
+    for index, numeral in enumerate(numbers):
         unscaled = numeral.percent or numeral.scale != 1 or _UNSCALED.search(line)
         own = numeral.scale if unscaled or factor is None else factor
         currency = numeral.currency or (currency_in(unit) if is_row and unit else "")
-        years = years_in(line) or years_in(quote)
-        if is_row and len(above) == len(amounts) and numeral in amounts:
-            years = (above[amounts.index(numeral)],)
-        yield Printed(numeral, own, "" if numeral.percent else currency, years, "", label)
+        years, early = years_in(line) or years_in(quote), False
+        if is_row and index in above:
+            years, early = (above[index].year,), above[index].early
+        alike = sum(other.percent == numeral.percent for other in numbers) if is_row else 1
+        money = "" if numeral.percent else currency
+        yield Printed(numeral, own, money, years, "", label, early, alike)

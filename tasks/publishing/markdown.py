@@ -36,6 +36,11 @@ def markdown_of(report: Report, numbers: dict[str, int]) -> str:
             for figure in derived
         )
         parts.append(f"## Computed figures\n\n{rows}")
+    if corrected := [f for f in report.figures if f.status == "corrected"]:
+        rows = "\n".join(
+            f"- {f.label}, {f.period_end}: {f.printed()}, {f.vintage}" for f in corrected
+        )
+        parts.append(f"## Corrected by a reviewer\n\n{rows}")
     if numbers:
         rows = "\n".join(
             f'{numbers[item.id]}. {item.file}, {place(item)}: "{one_line(item.quote)}"'

@@ -58,6 +58,8 @@ def page_of(
     body = re.sub(r'<a href="#([EF][0-9a-f]{8})">', r'<a class="figure" href="#\1">', body)
     for chart in report.charts:
         body = body.replace(f'src="{chart_file(chart.id)}"', f'src="{_png_url(chart.png)}"')
+    # Nothing is fetched by the page: other pictures are told by their words.
+    body = re.sub(r'<img src="(?!data:)[^"]*" alt="([^"]*)"[^>]*>', r"[\1]", body)
     body = _MARKED.sub('<span class="bad">not supported</span>', body)
     bound: dict[str, list[str]] = {}
     for figure in report.figures:

@@ -36,7 +36,7 @@ def steps(asked: Asked, *, draft: str = "", quote: str = QUOTE) -> Said:
     step = asked.system.split(".")[0].removeprefix("Step: ")
     ids = re.findall(r"\bE[0-9a-f]{8}\b", str([m["text"] for m in asked.messages]))
     if step in ("check", "reflect"):
-        return Said("{}")
+        return Said('{"unsupported": []}')
     if step == "plan":
         return Said(f"Here it is:\n```json\n{json.dumps(PLAN)}\n```")
     if step == "investigate":
@@ -178,6 +178,32 @@ async def test_a_plan_that_is_none_is_asked_for_again_then_given_up(tmp_path: Pa
             await Research(run, tmp_path / "out").work()
     assert len(model.requests) == 3
     assert "at least 3 items" in model.requests[1].messages[-1]["text"]
+
+
+async def test_a_second_look_that_fails_is_told(tmp_path: Path) -> None:
+    def script(asked: Asked) -> Said:
+        return Said("Sorry.") if asked.system.startswith("Step: check") else steps(asked)
+
+    async with run_of(tmp_path, ScriptedModel(script)) as run:
+        with pytest.raises(NeedsReview):
+            await Research(run, tmp_path / "out").work()
+    (claim,) = json.loads((tmp_path / "out" / "report.json").read_text())["rejected"]
+    assert "second look failed" in claim["problem"]
+
+
+async def test_a_sentence_that_its_quote_does_not_support_is_marked(tmp_path: Path) -> None:
+    def script(asked: Asked) -> Said:
+        if asked.system.startswith("Step: check"):
+            assert QUOTE in asked.messages[0]["text"]
+            return Said('{"unsupported": [{"claim": 1, "why": "it says nothing of a cause"}]}')
+        return steps(asked)
+
+    async with run_of(tmp_path, ScriptedModel(script)) as run:
+        with pytest.raises(NeedsReview):
+            await Research(run, tmp_path / "out").work()
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "**[not supported]**" in text
+    assert "it says nothing of a cause" in text
 
 
 async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_edited(tmp_path: Path) -> None:

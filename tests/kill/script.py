@@ -91,7 +91,7 @@ def say(asked: Asked) -> Said:
         ]
         return Said(json.dumps({"title": f"Report {step.task}", "investigations": parts}))
     if step.part in ("check", "reflect"):
-        return Said("{}")
+        return Said('{"unsupported": []}')
     if step.part == "draft":
         found = re.findall(r'\[(E[0-9a-f]{8})\] \S+, page 1: "([^"]+)"', _last(asked))
         lines = "\n\n".join(f"{quote} [{name}]" for name, quote in sorted(found, key=_second))

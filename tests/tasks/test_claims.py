@@ -100,6 +100,8 @@ EPS = "Diluted earnings per share 4.31 3.90 3.75"
         (MARGIN, "The gross margin was 42.0% in 2025 [{}]."),
         (MARGIN, "The gross margin rose 1.4 percentage points in 2025 [{}]."),
         (EPS, "Diluted earnings per share were $4.31 in 2025 [{}]."),
+        (MARGIN, "The gross margin widened by 140 basis points in 2025 [{}]."),
+        (SALES, "Net sales rose to $8,426 million in 2025, from $7,813 million in 2024 [{}]."),
         (SALES, "“Net sales 8,426 7,813 7,359” [{}]"),
         (
             SALES,
@@ -129,6 +131,17 @@ def test_what_its_source_bears_out(desk: Desk, quote: str, sentence: str) -> Non
         (SALES, "Net sales were “8,426 million of gold” in 2025 [{}].", "does not stand"),
         (SALES, "Net sales were $8,426 million in 2025.", "cites nothing"),
         (SALES, "The company has 12 segments [{}].", "does not stand"),
+        (MARGIN, "The gross margin was 42.0% in 2024 [{}].", "is of 2025"),
+        (MARGIN, "The gross margin widened by 150 basis points in 2025 [{}].", "does not stand"),
+        (
+            SALES,
+            "Net sales fell to $8,426 million in 2025, from $7,813 million in 2024 [{}].",
+            "wrong direction",
+        ),
+        (SALES, "Net sales were twelve billion dollars in 2025 [{}].", "does not stand"),
+        (SALES, "Net sales were [about 99 billion](https://a.example) in 2025 [{}].", "99"),
+        (SALES, "It sells Part 9,900 million [{}].", "9,900"),
+        (SALES, "It said “net sales came to $51.2 million” of 2025 [{}].", "does not stand"),
         (SALES, "It grew [E00000000].", "no evidence of this job"),
         (SALES, "It grew [E1].", "no evidence of this job"),
         (SALES, "It grew to {{F00000000}} [{}].", "no figure or chart of this job"),
@@ -227,6 +240,39 @@ def test_formulas_keep_their_units(desk: Desk) -> None:
     assert derive(f"{sales} * 1", find, billion).printed() == "$8.4 billion"
     with pytest.raises(ToolError, match="not %"):
         derive(f"{sales} * 1", find, Wanted("sales", unit="%"))
+
+
+def test_headings_may_sum_up_what_the_text_states(desk: Desk) -> None:
+    text = f"# Sales of $8.4 billion\n\nNet sales were $8,426 million in 2025 [{desk.cite(SALES)}]."
+    assert desk.check(text).problems == []
+    (problem,) = desk.check(text.replace("$8.4", "$99.4")).problems
+    assert problem.startswith('"Sales of $99.4 billion"')
+
+
+def test_a_figure_is_printed_with_its_own_sign_and_scale(desk: Desk) -> None:
+    capex = desk.bind(desk.cite(CAPEX), "(648)", "2025-12-31")
+    for sentence in (
+        "It was {%s} billion.",
+        "It was minus {%s}.",
+        "It was -{%s}.",
+        "It was ${%s}.",
+    ):
+        assert "and another stands" in desk.check(f"It was {form % capex}.").problems[0]
+    (problem,) = desk.check(f"Capex was {{{capex}}} in 2024.").problems
+    assert "is of 2025" in problem
+
+
+@pytest.mark.parametrize("unit", ["%", "x", "shares", "money/share"])
+def test_a_unit_that_the_source_does_not_have_is_refused(desk: Desk, unit: str) -> None:
+    with pytest.raises(ToolError, match="is not in"):
+        desk.bind(desk.cite(SALES), "8,426", "2025", unit=unit)
+
+
+def test_an_invented_number_makes_no_figure(desk: Desk) -> None:
+    sales = desk.bind(desk.cite(SALES), "8,426", "2025")
+    for formula in (f"99999 + 0 * {sales} / {sales}", f"{sales} * 7.5", f"{sales} / {sales} + 12"):
+        with pytest.raises(ToolError, match=r"can't hold the number|Only 1 can"):
+            derive(formula, desk.figures.get, Wanted("x"))
 
 
 def test_the_same_thing_from_two_sources_is_compared(desk: Desk) -> None:

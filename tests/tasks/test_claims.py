@@ -251,12 +251,7 @@ def test_headings_may_sum_up_what_the_text_states(desk: Desk) -> None:
 
 def test_a_figure_is_printed_with_its_own_sign_and_scale(desk: Desk) -> None:
     capex = desk.bind(desk.cite(CAPEX), "(648)", "2025-12-31")
-    for sentence in (
-        "It was {%s} billion.",
-        "It was minus {%s}.",
-        "It was -{%s}.",
-        "It was ${%s}.",
-    ):
+    for form in ("{%s} billion", "minus {%s}", "-{%s}", "${%s}"):
         assert "and another stands" in desk.check(f"It was {form % capex}.").problems[0]
     (problem,) = desk.check(f"Capex was {{{capex}}} in 2024.").problems
     assert "is of 2025" in problem

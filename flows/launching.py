@@ -88,6 +88,8 @@ async def launch(
         request = request.model_copy(update=unsaid)
     job = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
+    if settings.is_builtin and getattr(request, "web", None):
+        tell("trouble", job, "the built-in answerer doesn't use the web: set an endpoint for that")
     faults.point("job-created")
     tell("job", job, f"job {job}")
     running.transport.set(transport)

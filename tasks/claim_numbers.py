@@ -39,6 +39,7 @@ _HARMLESS = re.compile(
 _CITED = re.compile(r"\[E[0-9a-fA-F][^\]]*\]|\]\([^)]*\)|\{[FC][0-9a-f]{8}[^}]*\}")
 _SCALED = re.compile(r"[,.]?\d*\s*(?:%|percent|thousand|million|billion|trillion|bn\b|mn\b)", re.I)
 _BASIS_POINTS = re.compile(r"(?i)\s*(?:basis points?|bps?)\b")
+_BAR = re.compile(r"(?<!\\)\|")
 _JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$€£¥]?\s*")
 
 
@@ -68,6 +69,8 @@ def stated_in(sentence: Sentence, decimal: str = "") -> list[Stated]:
     text = _blanked(sentence.text, cited=bool(_CITED.search(sentence.text)))
     found = [n for n in numerals(text, decimal) if not is_year(n) and not _in_name(text, n)]
     scope = f"{sentence.caption} {sentence.header} {sentence.heading}"
+    if sentence.is_row and _cells(sentence.text):
+        scope = f"{_cells(sentence.text)[0]} {scope}"  # "Net sales ($ millions)"
     out = []
     for index, numeral in enumerate(found):
         scale: Decimal | None = numeral.scale if numeral.scale != 1 else None
@@ -133,7 +136,7 @@ def _years_of(
 ) -> tuple[int, ...]:
     if sentence.is_row:
         own = _cell(sentence.text, found[index].start)
-        heads = sentence.header.strip().strip("|").split("|")
+        heads = _cells(sentence.header)
         if own < len(heads) and (years := _years(heads[own])):
             return years
         return _years(_cells(text)[0]) if _cells(text) else ()
@@ -167,11 +170,11 @@ def _years(text: str) -> tuple[int, ...]:
 
 
 def _cell(row: str, at: int) -> int:
-    return row[:at].count("|") - 1
+    return len(_BAR.findall(row[:at])) - 1
 
 
 def _cells(row: str) -> list[str]:
-    return row.strip().strip("|").split("|")
+    return _BAR.split(row.strip().strip("|"))
 
 
 def quoted(text: str) -> Iterator[str]:

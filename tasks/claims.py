@@ -128,7 +128,7 @@ def _claim(
         problems.append(f"it names {stranger}, and what it cites is from another company's file")
     stated = [*known, *_quoted_figures(sentence, behind, ledger)]
     places: list[tuple[int, int, str]] = []
-    matched = _matches(numbers, behind, ledger, sentence.text)
+    matched = _matches(numbers, behind, ledger, sentence.text, sentence.header)
     if turned := wrong_direction([m for m, _ in matched], CITATION.sub("", sentence.text)):
         problems.append(turned)
     for match_, number in matched:
@@ -152,10 +152,10 @@ def _uncited(number: Stated) -> str:
 
 
 def _matches(
-    numbers: list[Stated], names: tuple[str, ...], ledger: Ledger, text: str
+    numbers: list[Stated], names: tuple[str, ...], ledger: Ledger, text: str, header: str
 ) -> list[tuple[Match, Stated]]:
     sources: list[Source] = [(name, p) for name in names for p in ledger.printed(name)]
-    plain = CITATION.sub("", text)
+    plain = CITATION.sub("", f"{text} {header}")
     return [(match(number, sources, plain), number) for number in numbers]
 
 
@@ -180,15 +180,16 @@ def _quoted_figures(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) 
 
 
 def _misdated(sentence: Sentence, figures: list[Figure]) -> list[str]:
-    """A bound figure in a sentence that names other years alone."""
+    """Bound figures in a sentence that names other years alone."""
     years = set(years_in(FIGURE.sub("", sentence.text)))
-    if sentence.is_row or not years:
+    dated = [figure for figure in figures if figure.period_end[:4].isdigit()]
+    # "to X in 2018, from Y": the other figures are of years that go without saying.
+    if sentence.is_row or not years or any(_may_be_of(f.period_end) & years for f in dated):
         return []
+    named = ", ".join(map(str, sorted(years)))
     return [
-        f"{{{figure.id}}} is of {figure.period_end[:4]}, and the sentence is of "
-        f"{', '.join(map(str, sorted(years)))}"
-        for figure in figures
-        if figure.period_end[:4].isdigit() and not _may_be_of(figure.period_end) & years
+        f"{{{figure.id}}} is of {figure.period_end[:4]}, and the sentence is of {named}"
+        for figure in dated
     ]
 
 

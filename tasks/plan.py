@@ -26,19 +26,24 @@ class Plan(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     title: str = Field(min_length=1)
-    investigations: list[Part] = Field(min_length=3, max_length=8)
+    investigations: list[Part] = Field(min_length=1, max_length=12)
 
 
-def read_plan(text: str) -> Plan:
-    """The plan in a model's answer. Raises `ValueError` with a sentence for the model."""
+def read_plan(text: str, least: int = 3) -> Plan:
+    """The plan in a model's answer, or in a person's file. Raises `ValueError` with a sentence."""
     try:
-        return Plan.model_validate(first_object(text))
+        plan = Plan.model_validate(first_object(text))
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(str(part) for part in row['loc'])}: {row['msg']}"
             for row in error.errors()[:5]
         )
         raise ValueError(f"The plan is not of the form asked for: {problems}.") from None
+    if len(plan.investigations) < least:
+        raise ValueError(
+            f"The plan is not of the form asked for: investigations should be at least {least}."
+        )
+    return plan
 
 
 class _Reflection(BaseModel):

@@ -172,10 +172,14 @@ def decide_plan(journal: Journal, job: str, edited: Path | None) -> None:
     plan: Any = True
     if edited is not None:
         try:
-            plan = read_plan(edited.read_text(encoding="utf-8")).model_dump(exclude_defaults=True)
+            plan = read_plan(edited.read_text(encoding="utf-8"), 1).model_dump(
+                exclude_defaults=True
+            )
         except (OSError, ValueError) as error:
             raise WrongUse(
-                f"{edited} holds no plan: {error}.", "Change what plan.json holds."
+                f"{edited} holds no plan: {getattr(error, 'strerror', None) or error}".rstrip(".")
+                + ".",
+                "Change what plan.json holds.",
             ) from None
     writer = journal.acquire(job)
     try:

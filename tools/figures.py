@@ -53,6 +53,11 @@ class Figure:
     inputs: tuple[str, ...] = field(default=())
 
     @property
+    def named(self) -> str:
+        """Its label and period, as far as they are known."""
+        return ", ".join(part for part in (self.label, self.period_end) if part) or self.id
+
+    @property
     def amount(self) -> Decimal:
         """The value in single units; a percentage as it is printed."""
         return self.value.scaleb(self.scale)

@@ -32,8 +32,7 @@ def markdown_of(report: Report, numbers: dict[str, int]) -> str:
         parts.append(f"## Sources that disagree\n\n{rows}")
     if derived := [figure for figure in report.figures if figure.formula]:
         rows = "\n".join(
-            f"- {figure.label}, {figure.period_end}: {figure.printed()} = {figure.formula}"
-            for figure in derived
+            f"- {figure.named}: {figure.printed()} = {figure.formula}" for figure in derived
         )
         parts.append(f"## Computed figures\n\n{rows}")
     if corrected := [f for f in report.figures if f.status == "corrected"]:

@@ -64,7 +64,7 @@ def page_of(
     bound: dict[str, list[str]] = {}
     for figure in report.figures:
         for name in figure.evidence if not figure.formula else ():
-            line = f"{figure.label}, {figure.period_end}: {figure.printed()}"
+            line = f"{figure.named}: {figure.printed()}"
             bound.setdefault(name, []).append(line)
     return _template().render(
         title=title_of(report),
@@ -101,7 +101,7 @@ def _formula(report: Report, formula: str) -> str:
         if figure is None:
             return match[0]
         name = figure.id if figure.formula or not figure.evidence else figure.evidence[0]
-        said = html.escape(f"{figure.label}, {figure.period_end}", quote=True)
+        said = html.escape(figure.named, quote=True)
         return (
             f'<a class="figure" href="#{name}" title="{said}">{html.escape(figure.printed())}</a>'
         )

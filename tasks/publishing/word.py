@@ -135,7 +135,7 @@ class _Writer:
             ("Checked, and not in order", notes_of(report)),
             ("Sources that disagree", [f"{c.label}, {c.period_end}: {c.shown}" for c in
                                        report.conflicts]),
-            ("Computed figures", [f"{f.label}, {f.period_end}: {f.printed()} = {f.formula}" for f in
+            ("Computed figures", [f"{f.named}: {f.printed()} = {f.formula}" for f in
                                   report.figures if f.formula]),
         ]  # fmt: skip
         for title, lines in sections:

@@ -177,7 +177,7 @@ async def test_a_plan_that_is_none_is_asked_for_again_then_given_up(tmp_path: Pa
         with pytest.raises(Stop, match="no usable plan in three tries"):
             await Research(run, tmp_path / "out").work()
     assert len(model.requests) == 3
-    assert "at least 3 items" in model.requests[1].messages[-1]["text"]
+    assert "at least 3" in model.requests[1].messages[-1]["text"]
 
 
 async def test_a_second_look_that_fails_is_told(tmp_path: Path) -> None:

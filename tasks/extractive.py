@@ -35,6 +35,8 @@ from deskwork.tasks.extractive_turns import (
     turns_of,
 )
 from deskwork.tasks.local_model import Asked, LocalModel, Said
+from deskwork.tools.ranking import content_words
+from deskwork.tools.reading import NOWHERE
 
 READ = 8
 """Pages read for a question."""
@@ -107,6 +109,19 @@ def _from_documents(asked: Asked, question: _Question) -> Said:
     return Said(nothing_yet(turns) if cut else nothing_found(turns))
 
 
+def _is_about_something_else(question: str, turns: Sequence[Turn]) -> bool:
+    """Whether most of what a question is about stands nowhere in the documents."""
+    told = [
+        set(call.result.partition(NOWHERE)[2].rstrip(".").split(", "))
+        for turn in turns
+        for call in turn
+        if call.name == "search_documents" and NOWHERE in call.result
+    ]
+    words = content_words(question)
+    missing = set.intersection(*told) & set(words) if told else set()
+    return len(missing) >= 3 and 2 * len(missing) >= len(words)
+
+
 def _next_calls(question: _Question, turns: Sequence[Turn]) -> list[tuple[str, dict[str, Any]]]:
     """Search, then read, then cite; once more if every quote was refused."""
     if not turns:
@@ -117,6 +132,8 @@ def _next_calls(question: _Question, turns: Sequence[Turn]) -> list[tuple[str, d
     found = [
         page for page in pages_found(turns) if question.files is None or page.file in question.files
     ]
+    if _is_about_something_else(question.text, turns):
+        return []
     if "read_document" not in done:
         return [("read_document", {"file": p.file, "page": p.number}) for p in found[:READ]]
     if done.count("cite") and (quotes_cited(turns) or len(turns) > 4):

@@ -16,7 +16,7 @@ from deskwork.tools.filings.accessions import accession_of
 from deskwork.tools.indexing import entered
 from deskwork.tools.layout import boxes_of, place_of, tables_of
 from deskwork.tools.library_store import PAGES_PER_DOCUMENT, LibraryStore
-from deskwork.tools.ranking import Ranked, rank
+from deskwork.tools.ranking import Ranked, rank, unknown_words
 from deskwork.tools.readers import USUAL, Reading
 from deskwork.tools.rows import Row, best_row, named_row
 from deskwork.tools.snippets import snippet
@@ -148,6 +148,12 @@ class Collection:
         with self._store.connect() as connection:
             ranked = rank(connection, query, names)[: max(0, top)]
             return [self._hit(connection, page, names, query) for page in ranked]
+
+    def unknown(self, query: str, file: str | None = None) -> list[str]:
+        """The words of a query that stand nowhere in the documents."""
+        ready = [self.file(file)] if file else [f for f in self.files if f.state == "ready"]
+        with self._store.connect() as connection:
+            return unknown_words(connection, query, sorted({entry.document for entry in ready}))
 
     def _hit(
         self, connection: sqlite3.Connection, page: Ranked, names: dict[int, str], query: str

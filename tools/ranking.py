@@ -18,10 +18,12 @@ from dataclasses import dataclass
 
 from deskwork.tools.library_store import PAGES_PER_DOCUMENT
 from deskwork.tools.naming import likely_files
-from deskwork.tools.questions import Question, parse
+from deskwork.tools.questions import Question, parse, tokenize
+from deskwork.tools.vocabulary import CONCEPTS, STOP_WORDS
 
 # Weights were set on general grounds and are not fitted to a question set; see
 # benchmarks/retrieval.py for what they give.
+_ASKED = {word for concept in CONCEPTS for phrase in concept.asked for word in phrase.split()}
 STATEMENT_LIFT = 0.9  # a whole statement that the question asks for, against the best text match
 FILE_WEIGHT = 0.75  # how much of a page's score depends on its file being the one meant
 CORE_SHARE = 0.8  # files this likely, against the likeliest, are the ones a question is about
@@ -62,6 +64,33 @@ def rank(
         )
     )
     return [Ranked(page, scores[page], texts[page]) for page in first]
+
+
+def content_words(query: str) -> list[str]:
+    """The words of a query that say what it is about, each once.
+
+    Those of the vocabulary's concepts are left out: filings say them in other words.
+    """
+    return [
+        word
+        for word in dict.fromkeys(tokenize(query))
+        if word not in STOP_WORDS and word not in _ASKED and len(word) > 3 and word.isalpha()
+    ]
+
+
+def unknown_words(connection: sqlite3.Connection, query: str, documents: list[int]) -> list[str]:
+    """The content words of a query that stand on no page of these documents, in any form."""
+    wanted = json.dumps(documents)
+    return [
+        word
+        for word in content_words(query)
+        if connection.execute(
+            "SELECT 1 FROM page_words WHERE page_words MATCH ?"
+            f" AND rowid / {PAGES_PER_DOCUMENT} IN (SELECT value FROM json_each(?)) LIMIT 1",
+            (f'"{word}"', wanted),
+        ).fetchone()
+        is None
+    ]
 
 
 def _count(connection: sqlite3.Connection, documents: str) -> int:

@@ -13,6 +13,8 @@ from deskwork.tools.tool import Desk, ToolResult, tool
 FileName = Annotated[str, Field(description="The file's name as list_documents gives it.")]
 PageNumber = Annotated[int, Field(description="The page, from 1.")]
 _MAX_PAGES = 10
+NOWHERE = "Words that stand nowhere in the documents: "
+"""How a search tells the words of its query that no page has."""
 
 
 @tool(repeatable=True)
@@ -75,6 +77,8 @@ def search_documents(
         lines.append(hit.snippet)
         if hit.row:
             lines.append(f"→ {hit.row}")
+    if unknown := desk.collection.unknown(query, file):
+        lines.append(f"{NOWHERE}{', '.join(unknown)}.")
     return ToolResult("\n".join(lines), data=data)
 
 

@@ -426,3 +426,15 @@ def test_plan_is_json_and_nothing_else() -> None:
         Asked(prompts.PLAN, [{"role": "user", "text": prompts.plan_brief("Sales?", [])}], [], {})
     )
     assert set(json.loads(said.text)) == {"title", "investigations"}
+
+
+async def test_a_question_about_something_else_is_not_answered(
+    tmp_path: Path, collection: Collection
+) -> None:
+    question = "What is the average wingspan of a Laysan albatross breeding on Midway?"
+    answer, evidence = await ask(tmp_path, collection, question)
+    assert evidence == {}
+    assert "No passage of the documents answers this" in answer
+    told = collection.unknown(question)
+    assert {"wingspan", "laysan", "albatross", "midway"} <= set(told)
+    assert collection.unknown("What were net sales in fiscal 2025?") == []

@@ -117,7 +117,7 @@ def answer(
         )
     if approve or edit:
         with _bench() as bench:
-            records.decide_plan(bench.journal, job, edit)
+            records.decide_plan(bench.journal, job, records.plan_in(edit) if edit else True)
         click.echo(f"Go on with `deskwork resume {job}`.", err=True)
         return
     if give_up:

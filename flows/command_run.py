@@ -14,7 +14,7 @@ import click
 
 from deskwork.flows import calls
 from deskwork.flows.display import Display, complain
-from deskwork.flows.launching import FLOWS, launch
+from deskwork.flows.launching import launch, request_going_on
 from deskwork.flows.stopping import stoppable
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
@@ -227,17 +227,9 @@ def _resume(bench: Workbench, job: str, options: dict[str, Any], as_json: bool) 
     if found.state in FINISHED:
         click.echo(f"Job {job} is {found.state} already; this is what it left.", err=True)
         return _print(outcome(bench.journal, job), as_json=as_json)
-    recorded = first_entry(bench.journal, job)
-    earlier = bench.journal.metas(job, "start", "resumed")[-1][2]["limits"]
     changed = {name: value for name, value in options.items() if value is not None}
-    _, _, request_type = FLOWS[found.flow]
-    request = request_type(
-        **recorded["request"],
-        budget=recorded["settings"]["budget"],
-        limits=calls.checked(Limits, **{**earlier, **changed}),
-        job=job,
-    )
-    return _run(launch(found.flow, request, going_on=True), as_json=as_json)
+    flow, request = request_going_on(bench.journal, job, changed)
+    return _run(launch(flow, request, going_on=True), as_json=as_json)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

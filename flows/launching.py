@@ -10,15 +10,18 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+from pydantic import ValidationError
 
 from deskwork.flows import running
 from deskwork.tasks import faults
 from deskwork.tasks.connected_tools import named_tools
+from deskwork.tasks.journal import Journal
+from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
@@ -60,7 +63,30 @@ FLOWS = {
 
 def all_flows() -> list[Flow[..., Any]]:
     """The Prefect flows, imported. Prefect's settings must be in the environment by then."""
-    return [_flow(name) for name in FLOWS]
+    from deskwork.flows.deciding import decide_flow
+
+    return [*(_flow(name) for name in FLOWS), decide_flow]
+
+
+def request_going_on(
+    journal: Journal, job: str, limits: Mapping[str, Any]
+) -> tuple[str, JobRequest]:
+    """The flow of a job, and the request that goes on with it under these changed limits.
+
+    Raises `NotFound`, and `WrongUse` for a limit that can't be.
+    """
+    found = journal.job(job)
+    recorded = first_entry(journal, job)
+    earlier = journal.metas(job, "start", "resumed")[-1][2]["limits"]
+    _, _, request_type = FLOWS[found.flow]
+    try:
+        changed = Limits(**{**earlier, **limits})
+    except ValidationError as error:
+        row = error.errors()[0]
+        name = ".".join(str(part) for part in row["loc"])
+        raise WrongUse(f"The {name} can't be {row['input']!r}: {row['msg']}.") from None
+    budget = recorded["settings"]["budget"]
+    return found.flow, request_type(**recorded["request"], budget=budget, limits=changed, job=job)
 
 
 async def launch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from deskwork.tasks.blobs import Blobs
 from deskwork.tasks.encoding import loads
@@ -158,10 +158,20 @@ def decide(journal: Journal, blobs: Blobs, job: str, result: str | None) -> list
         writer.release("stopped", reason and "decided; resume to go on")
 
 
-def decide_plan(journal: Journal, job: str, edited: Path | None) -> None:
-    """Record that a person approved a job's plan, or gave another one.
+def plan_in(path: Path) -> dict[str, Any]:
+    """The plan in a person's file. Raises `WrongUse` where it holds none."""
+    try:
+        plan = read_plan(path.read_text(encoding="utf-8"), 1)
+    except (OSError, ValueError) as error:
+        why = str(getattr(error, "strerror", None) or error).rstrip(".")
+        raise WrongUse(f"{path} holds no plan: {why}.", "Change what plan.json holds.") from None
+    return plan.model_dump(exclude_defaults=True)
 
-    Raises `WrongUse` when the job doesn't wait for that, or the file holds no plan.
+
+def decide_plan(journal: Journal, job: str, plan: dict[str, Any] | Literal[True]) -> None:
+    """Record that a person approved a job's plan (True), or gave another one.
+
+    Raises `WrongUse` when the job doesn't wait for that.
     """
     found = journal.job(job)
     if found.state != "waiting for a person" or "plan" not in found.reason.lower():
@@ -169,18 +179,6 @@ def decide_plan(journal: Journal, job: str, edited: Path | None) -> None:
             f"Job {job} doesn't wait for its plan to be approved; it is {found.state}.",
             f"`deskwork show {job}` tells where it stands.",
         )
-    plan: Any = True
-    if edited is not None:
-        try:
-            plan = read_plan(edited.read_text(encoding="utf-8"), 1).model_dump(
-                exclude_defaults=True
-            )
-        except (OSError, ValueError) as error:
-            raise WrongUse(
-                f"{edited} holds no plan: {getattr(error, 'strerror', None) or error}".rstrip(".")
-                + ".",
-                "Change what plan.json holds.",
-            ) from None
     writer = journal.acquire(job)
     try:
         writer.append([Draft("decision", {"plan": plan})])

@@ -155,3 +155,17 @@ class EvaluationRequest(SourcesRequest):
         default=None,
         description="Folder for the scores; left empty, `evaluations` under the Deskwork home.",
     )
+
+
+class DecisionRequest(BaseModel):
+    """What a person decides about a job that waits."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job: str = Field(description="The job's id, as its run's name and `deskwork jobs` give it.")
+    decision: Literal[
+        "approve the plan", "use this plan", "run the call again", "give the call up"
+    ] = Field(default="approve the plan", description="What is to happen.")
+    plan: str = Field(
+        default="", description="With `use this plan`: the plan as JSON, as plan.json holds it."
+    )

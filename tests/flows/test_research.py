@@ -14,7 +14,7 @@ from deskwork.flows.investigation import Research
 from deskwork.flows.running import Run, prepare
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import Asked, Said, ScriptedModel
-from deskwork.tasks.records import decide_plan
+from deskwork.tasks.records import decide_plan, plan_in
 from deskwork.tasks.requests import ResearchRequest
 from deskwork.tasks.starts import find_or_create, first_entry, make_start
 from deskwork.tasks.states import NeedsReview, OutOfBudget, WaitingForPerson
@@ -219,11 +219,11 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_edited(tmp_path: 
     (tmp_path / "mine.json").write_text(json.dumps(plan))
     bench = Workbench(settings_in(tmp_path / "home"))
     with pytest.raises(WrongUse, match="doesn't wait for its plan"):
-        decide_plan(bench.journal, job, tmp_path / "mine.json")
+        decide_plan(bench.journal, job, plan_in(tmp_path / "mine.json"))
     bench.journal.acquire(job).release("waiting for a person", "The plan has 3 investigations.")
     with pytest.raises(WrongUse, match="holds no plan"):
-        decide_plan(bench.journal, job, tmp_path / "files" / "a.md")
-    decide_plan(bench.journal, job, tmp_path / "mine.json")
+        plan_in(tmp_path / "files" / "a.md")
+    decide_plan(bench.journal, job, plan_in(tmp_path / "mine.json"))
     bench.journal.database.close()
     async with run_of(tmp_path, model, review_plan=True) as run:
         await Research(run, tmp_path / "out").work()

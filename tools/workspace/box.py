@@ -80,6 +80,7 @@ def command_line(
         *("--ro-bind", "/proc/sys", "/proc/sys"),
         *("--dev", "/dev", "--perms", "1777", "--size", str(_SHARED_BYTES)),
         *("--tmpfs", "/dev/shm", "--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/tmp"),
+        *_python(),
         *("--ro-bind", str(mounts.call), "/call"),
         *("--bind", str(mounts.workspace), "/workspace"),
         *_documents(mounts.documents),
@@ -118,7 +119,15 @@ def _system() -> list[str]:
             arguments += ["--ro-bind", name, name]
     for name in _SETTINGS:
         arguments += ["--ro-bind-try", name, name]
-    # Python itself and its packages, wherever they are, under the paths that they know.
+    return arguments
+
+
+def _python() -> list[str]:
+    """Python itself and its packages, wherever they are, under the paths that they know.
+
+    Bound after the empty /tmp, since they may lie there.
+    """
+    arguments: list[str] = []
     for prefix in dict.fromkeys((sys.base_prefix, sys.prefix)):
         if not Path(prefix).is_relative_to("/usr"):
             arguments += [*_folders(prefix), "--ro-bind", prefix, prefix]

@@ -22,11 +22,9 @@ def _say(text: str) -> None:
 def up() -> None:
     """Start the Prefect server with its UI, the deployments and a worker on this machine."""
     info = machine.up(load_settings().home, all_flows, say=_say)
+    names = ", ".join(sorted(f"{flow.name}/deskwork" for flow in all_flows()))
     click.echo(f"The UI is at {info.ui_url}")
-    click.echo(
-        "Deployments: ask/deskwork, research/deskwork. A worker waits for runs; "
-        "`deskwork down` stops all of it."
-    )
+    click.echo(f"Deployments: {names}. A worker waits for runs; `deskwork down` stops all of it.")
 
 
 @click.command()

@@ -39,7 +39,7 @@ async def planned(run: Run, budget: Budget, files: list[str], tier: Tier, out: P
     if run.start["request"].get("review_plan") and decided is None:
         path = await asyncio.to_thread(_written, plan, out)
         raise WaitingForPerson(
-            f"The plan has {len(plan.investigations)} investigations; {told}.",
+            f"The plan waits for a person: {told}.",
             f"Look at it in {path}, then: `deskwork answer {job} --approve`, or "
             f"`deskwork answer {job} --edit {path}` after changing it; "
             f"`deskwork resume {job}` goes on.",

@@ -209,7 +209,9 @@ async def test_a_sentence_that_its_quote_does_not_support_is_marked(tmp_path: Pa
 async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_edited(tmp_path: Path) -> None:
     model = ScriptedModel(steps)
     async with run_of(tmp_path, model, review_plan=True) as run:
-        with pytest.raises(WaitingForPerson, match="3 investigations, about"):
+        with pytest.raises(
+            WaitingForPerson, match="The plan waits for a person: 3 investigations, about"
+        ):
             await Research(run, tmp_path / "out").work()
         job = run.session.job
     assert len(model.requests) == 1  # nothing but the plan was paid for
@@ -220,7 +222,7 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_edited(tmp_path: 
     bench = Workbench(settings_in(tmp_path / "home"))
     with pytest.raises(WrongUse, match="doesn't wait for its plan"):
         decide_plan(bench.journal, job, plan_in(tmp_path / "mine.json"))
-    bench.journal.acquire(job).release("waiting for a person", "The plan has 3 investigations.")
+    bench.journal.acquire(job).release("waiting for a person", "The plan waits for a person.")
     with pytest.raises(WrongUse, match="holds no plan"):
         plan_in(tmp_path / "files" / "a.md")
     decide_plan(bench.journal, job, plan_in(tmp_path / "mine.json"))

@@ -103,6 +103,36 @@ def notes_of(report: Report) -> list[str]:
     return [*report.notes, *wrong]
 
 
+def appendix_of(report: Report) -> list[tuple[str, list[str]]]:
+    """(title, lines) of what follows the text; sections without a line are left out."""
+    sections = [
+        ("Checked, and not in order", notes_of(report)),
+        (
+            "Sources that disagree",
+            [f"{c.label}, {c.period_end}: {c.shown}" for c in report.conflicts],
+        ),
+        (
+            "Computed figures",
+            [f"{f.named}: {f.printed()} = {f.formula}" for f in report.figures if f.formula],
+        ),
+        (
+            "Corrected by a reviewer",
+            [
+                f"{f.named}: {f.printed()}, {f.vintage}"
+                for f in report.figures
+                if f.status == "corrected"
+            ],
+        ),
+    ]
+    return [(title, lines) for title, lines in sections if lines]
+
+
+def source_line(item: Evidence) -> str:
+    """A source as a footnote says it."""
+    where = f", {item.url}, retrieved {item.retrieved}" if item.url else ""
+    return f"{item.file}, {place(item)}{where}: “{one_line(item.quote)}” ({item.id})"
+
+
 def about(report: Report) -> list[str]:
     """What made the report, when, for how much, and whether a person has reviewed it."""
     used = report.usage

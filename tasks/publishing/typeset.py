@@ -10,11 +10,10 @@ from pathlib import Path
 from deskwork.tasks.publishing.blocks import Block, Run, blocks_of
 from deskwork.tasks.publishing.numbering import (
     about,
+    appendix_of,
     cited,
-    notes_of,
-    one_line,
-    place,
     printed_text,
+    source_line,
     title_of,
 )
 from deskwork.tasks.publishing.pictures import Pictures
@@ -105,7 +104,7 @@ def _runs(runs: Sequence[Run], evidence: dict[str, Evidence], noted: set[str]) -
                 out.append(f"#footnote(<{name}>)")
             else:
                 noted.add(name)
-                out.append(f"#footnote[{_escaped(_source(item))}] <{name}>")
+                out.append(f"#footnote[{_escaped(source_line(item))}] <{name}>")
     return "".join(out)
 
 
@@ -113,22 +112,14 @@ def _appendix(
     report: Report, numbers: dict[str, int], pictures: Pictures, folder: Path
 ) -> list[str]:
     parts = []
-    sections = [
-        ("Checked, and not in order", notes_of(report)),
-        ("Sources that disagree", [f"{c.label}, {c.period_end}: {c.shown}" for c in
-                                   report.conflicts]),
-        ("Computed figures", [f"{f.named}: {f.printed()} = {f.formula}" for f in
-                              report.figures if f.formula]),
-    ]  # fmt: skip
-    for title, lines in sections:
-        if lines:
-            parts.append(f"#heading(level: 2)[{_escaped(title)}]")
-            parts += [f"#list[{_escaped(line)}]" for line in lines]
+    for title, lines in appendix_of(report):
+        parts.append(f"#heading(level: 2)[{_escaped(title)}]")
+        parts += [f"#list[{_escaped(line)}]" for line in lines]
     shown = 0
     if numbers:
         parts.append("#heading(level: 2)[Evidence]")
     for item in cited(report, numbers):
-        parts.append(f"#text(size: 9pt)[{numbers[item.id]}. {_escaped(_source(item))}]")
+        parts.append(f"#text(size: 9pt)[{numbers[item.id]}. {_escaped(source_line(item))}]")
         picture = pictures.of(item) if shown < _PICTURES else None
         if picture:
             shown += 1
@@ -137,11 +128,6 @@ def _appendix(
     lines = [*about(report), *(f"{name}: {value}" for name, value in report.settings.items())]
     parts += [f"#text(size: 8pt, fill: luma(90))[{_escaped(line)}]" for line in lines]
     return parts
-
-
-def _source(item: Evidence) -> str:
-    where = f", {item.url}, retrieved {item.retrieved}" if item.url else ""
-    return f"{item.file}, {place(item)}{where}: “{one_line(item.quote)}” ({item.id})"
 
 
 def _escaped(text: str) -> str:

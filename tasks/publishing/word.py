@@ -14,12 +14,11 @@ from xml.sax.saxutils import escape
 from deskwork.tasks.publishing.blocks import Block, Run, blocks_of
 from deskwork.tasks.publishing.numbering import (
     about,
+    appendix_of,
     chart_file,
     cited,
-    notes_of,
-    one_line,
-    place,
     printed_text,
+    source_line,
     title_of,
 )
 from deskwork.tasks.publishing.pictures import Pictures
@@ -131,18 +130,10 @@ class _Writer:
 
     def appendix(self, pictures: Pictures) -> None:
         report = self._report
-        sections = [
-            ("Checked, and not in order", notes_of(report)),
-            ("Sources that disagree", [f"{c.label}, {c.period_end}: {c.shown}" for c in
-                                       report.conflicts]),
-            ("Computed figures", [f"{f.named}: {f.printed()} = {f.formula}" for f in
-                                  report.figures if f.formula]),
-        ]  # fmt: skip
-        for title, lines in sections:
-            if lines:
-                self.document.add_heading(title, level=2)
-                for line in lines:
-                    self.line(line, "List Bullet")
+        for title, lines in appendix_of(report):
+            self.document.add_heading(title, level=2)
+            for line in lines:
+                self.line(line, "List Bullet")
         self._pages(pictures)
         for line in about(report):
             self.line(line, "Caption")
@@ -158,7 +149,7 @@ class _Writer:
         self.document.add_heading("Evidence", level=2)
         shown = 0
         for item in cited(self._report, self._numbers):
-            self.line(_source(item))
+            self.line(source_line(item))
             picture = pictures.of(item) if shown < _PICTURES else None
             if picture:
                 shown += 1
@@ -174,7 +165,7 @@ class _Writer:
             notes.append(
                 f'<w:footnote w:id="{number}"><w:p><w:pPr><w:pStyle w:val="FootnoteText"/></w:pPr>'
                 '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:footnoteRef/></w:r>'
-                f'<w:r><w:t xml:space="preserve"> {escape(_clean(_source(item)))}</w:t></w:r>'
+                f'<w:r><w:t xml:space="preserve"> {escape(_clean(source_line(item)))}</w:t></w:r>'
                 "</w:p></w:footnote>"
             )
         xml = (
@@ -191,11 +182,6 @@ def _separator(number: int, kind: str) -> str:
         f'<w:footnote w:type="{kind}" w:id="{number}"><w:p><w:r><w:{kind}/></w:r></w:p>'
         "</w:footnote>"
     )
-
-
-def _source(item: Evidence) -> str:
-    where = f", {item.url}, retrieved {item.retrieved}" if item.url else ""
-    return f"{item.file}, {place(item)}{where}: “{one_line(item.quote)}” ({item.id})"
 
 
 def _clean(text: str) -> str:

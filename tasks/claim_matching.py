@@ -217,9 +217,6 @@ def _change(stated: Stated, new: Printed, old: Printed, sentence: str) -> str:
 
 def wrong_direction(matches: Sequence[Match], sentence: str) -> str:
     """Why the direction a sentence tells isn't that of two values of one row it states; or ""."""
-    up, down = bool(_UP.search(sentence)), bool(_DOWN.search(sentence))
-    if up == down:
-        return ""
     rows = [m for m in matches if m.printed and not m.formula and m.printed.years]
     for at, one in enumerate(rows):
         for other in rows[at + 1 :]:
@@ -229,6 +226,11 @@ def wrong_direction(matches: Sequence[Match], sentence: str) -> str:
             if one.evidence != other.evidence or not first.label or first.label != second.label:
                 continue
             if first.years == second.years or first.numeral.percent != second.numeral.percent:
+                continue
+            # The row's own name tells no direction: "less: depreciation", "net gains".
+            said = _without(sentence, first.label)
+            up, down = bool(_UP.search(said)), bool(_DOWN.search(said))
+            if up == down:
                 continue
             old, new = sorted((first, second), key=lambda printed: max(printed.years))
             grew = abs(new.value) - abs(old.value) if new.value < 0 > old.value else (

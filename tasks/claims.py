@@ -129,7 +129,8 @@ def _claim(
     stated = [*known, *_quoted_figures(sentence, behind, ledger)]
     places: list[tuple[int, int, str]] = []
     matched = _matches(numbers, behind, ledger, sentence.text, sentence.header)
-    if turned := wrong_direction([m for m, _ in matched], CITATION.sub("", sentence.text)):
+    turned = wrong_direction([m for m, _ in matched], CITATION.sub("", sentence.text))
+    if turned and not sentence.is_row:
         problems.append(turned)
     for match_, number in matched:
         if match_.problem:

@@ -96,11 +96,16 @@ def printed_in(quote: str, page: str, start: int, tables: Sequence[Table]) -> li
     for line in quote.split("\n"):
         row = _row_of(line, tables)
         numbers = [n for n in numerals(line, mark) if not is_year(n)]
-        above = columns_of(numbers, page, at)
+        # Numbers with words behind them belong to the row's label: "net of $35 and $46, cash".
+        words = [match.end() for match in re.finditer(r"[A-Za-z]{3,}", line)]
+        label_end = words[-1] if words and not re.search(r"\.\s*$", line) else 0
+        in_columns = [n for n in numbers if n.start >= label_end] or numbers
+        first = len(numbers) - len(in_columns)
+        above = {first + n: c for n, c in columns_of(in_columns, page, at).items()}
         if row:
             found += _in_row(numbers, line, row, unit, above)
         else:
-            found += _in_prose(numbers, line, quote, unit, above)
+            found += _in_prose(numbers, line, quote, unit, above, label_end)
         at += len(line) + 1
     return found
 
@@ -177,7 +182,12 @@ def _heading(table: Table, column: int) -> str:
 
 
 def _in_prose(
-    numbers: Sequence[Numeral], line: str, quote: str, unit: str, above: Mapping[int, Column]
+    numbers: Sequence[Numeral],
+    line: str,
+    quote: str,
+    unit: str,
+    above: Mapping[int, Column],
+    label_end: int,
 ) -> Iterator[Printed]:
     """Numbers of sentences; a row that no table was found for takes the page's unit and years."""
     words = re.findall(r"[A-Za-z]{2,}", line)
@@ -186,7 +196,8 @@ def _in_prose(
     label = re.split(r"[\d$€£(]", line)[0].strip() if is_row else ""
     for index, numeral in enumerate(numbers):
         unscaled = numeral.percent or numeral.scale != 1 or _UNSCALED.search(line)
-        own = numeral.scale if unscaled or factor is None else factor
+        in_label = is_row and numeral.start < label_end
+        own = numeral.scale if unscaled or factor is None or in_label else factor
         currency = numeral.currency or (currency_in(unit) if is_row and unit else "")
         years, early = years_in(line) or years_in(quote), False
         if is_row and index in above:

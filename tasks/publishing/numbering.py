@@ -124,6 +124,12 @@ def appendix_of(report: Report) -> list[tuple[str, list[str]]]:
             ],
         ),
     ]
+    documents = [
+        f"{row['file']} ({row['kind']}, {row['pages']} pages), SHA-256 {row['sha256'][:16]}…"
+        + (f", {row['url']}, retrieved {row['retrieved']}" if row.get("url") else "")
+        for row in report.sources
+    ]
+    sections.append(("Documents", documents))
     return [(title, lines) for title, lines in sections if lines]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from deskwork.tools import quotes
 from deskwork.tools.charts.chart import Chart
 from deskwork.tools.collection import Collection
 from deskwork.tools.errors import ToolError
@@ -82,8 +83,6 @@ class Ledger:
 
     def holds(self, name: str, passage: str) -> bool:
         """Whether a passage stands word for word in an evidence's quote or on its page."""
-        from deskwork.tools import quotes
-
         item = self.evidence.get(name)
         if item is None:
             return False

@@ -13,8 +13,6 @@ from deskwork.tasks.claims import Claim
 from deskwork.tasks.sentences import quotes_in
 from deskwork.tools.figures import Figure
 
-LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]\(#([EF][0-9a-f]{8})\)")
-"""A link to an evidence or a figure, as it stands in a linked text."""
 _BEFORE = re.compile(r"[(\-\u2212]?\s?(?:US\$|[$€£¥₹]|(?:USD|EUR|GBP|CHF|JPY)\s)?\(?$")
 _AFTER = re.compile(
     r"\)?(?:%|x\b|\s(?:thousand|million|billion|trillion|percent|bn|mn)\b)?(?:\sa share\b)?", re.I

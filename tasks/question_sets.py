@@ -13,7 +13,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +62,8 @@ def read_set(path: Path) -> list[Item]:
         raise WrongUse(f"The set {path} holds no questions.", f"Give {_FORMS}.")
     names = [item.id for item in items]
     if len(set(names)) < len(names):
-        items = [_named(item, f"{n}-{item.id}") for n, item in enumerate(items, 1)]
+        items = [replace(item, id=f"{n}-{item.id}") for n, item in enumerate(items, 1)]
     return items
-
-
-def _named(item: Item, name: str) -> Item:
-    from dataclasses import replace
-
-    return replace(item, id=name)
 
 
 def _rows(path: Path, text: str) -> list[dict[str, Any]]:

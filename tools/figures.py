@@ -21,8 +21,6 @@ SCALES = {"units": 0, "thousands": 3, "millions": 6, "billions": 9, "trillions":
 """What a scale is called → its power of ten."""
 _NAMES = {3: " thousand", 6: " million", 9: " billion", 12: " trillion"}
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹"}
-_MONTHS_OF_OLD_YEAR = 2
-"""A fiscal year that ends in January or February bears the number of the year before."""
 
 
 @dataclass(frozen=True)

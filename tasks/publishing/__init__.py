@@ -40,9 +40,7 @@ def publish(report: Report, folder: Path, collection: Collection) -> list[Path]:
         "docx": lambda: docx_of(report, numbers, pictures),
         "pdf": lambda: pdf_of(report, numbers, pictures),
         "xlsx": lambda: book_of(report),
-        "json": lambda: (
-            json.dumps(report.as_json(), ensure_ascii=False, indent=1) + "\n"
-        ).encode(),
+        "json": lambda: _json_of(report),
     }
     paths = []
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from deskwork.tasks.claims import CHART, CITATION
-from deskwork.tasks.linking import linked
+from deskwork.tasks.claims import CHART, CITATION, Claim
+from deskwork.tasks.linking import linked, target
 from deskwork.tasks.printing import marked, print_figures
 from deskwork.tasks.report import Report
 from deskwork.tools.figures import Figure
@@ -58,8 +58,6 @@ def printed_text(report: Report) -> str:
 
 def linked_text(report: Report) -> str:
     """The same with a link on each figure and quotation (`linking`)."""
-    from deskwork.tasks.linking import target
-
     figures = figures_of(report)
     text = linked(report.text, report.claims, figures)
     text = _marked(text, report)
@@ -73,7 +71,7 @@ def _marked(text: str, report: Report) -> str:
     wrong = [claim for claim in report.claims if claim.status == "unsupported"]
     for claim in wrong:
         form = linked(claim.text, [claim], figures)
-        text = marked(text, [type(claim)(form, (), "unsupported")])
+        text = marked(text, [Claim(form, (), "unsupported")])
     return text
 
 

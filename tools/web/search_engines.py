@@ -153,19 +153,23 @@ class Searxng(_Http):
         raise nothing_found(self.name, query)
 
 
-class Brave(_Http):
+class _Keyed(_Http):
+    """An engine that is asked with a key."""
+
+    base: str
+
+    def __init__(
+        self, key: str, url: str | None = None, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        super().__init__(url or self.base, transport=transport)
+        self._key = key
+
+
+class Brave(_Keyed):
     """Brave's search, by key."""
 
     name = "brave"
-
-    def __init__(
-        self,
-        key: str,
-        url: str = "https://api.search.brave.com",
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        super().__init__(url, transport=transport)
-        self._key = key
+    base = "https://api.search.brave.com"
 
     async def search(self, query: str, top: int) -> list[Result]:
         """The results of its web index."""
@@ -182,19 +186,11 @@ class Brave(_Http):
         return results
 
 
-class Tavily(_Http):
+class Tavily(_Keyed):
     """Tavily's search, by key."""
 
     name = "tavily"
-
-    def __init__(
-        self,
-        key: str,
-        url: str = "https://api.tavily.com",
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        super().__init__(url, transport=transport)
-        self._key = key
+    base = "https://api.tavily.com"
 
     async def search(self, query: str, top: int) -> list[Result]:
         """The results, without the answer that it would write itself."""

@@ -92,6 +92,12 @@ def money(printed: Printed, *, scale: int | None = None) -> str:
     return f"{sign}${value:,} {SCALES[power]}"
 
 
+def when(printed: Printed) -> str:
+    """The period as an analyst writes it."""
+    length = {3: "the quarter of ", 6: "the six months of ", 9: "the nine months of "}
+    return f"{length.get(printed.months, '')}{printed.years[0]}"
+
+
 def lines_of(collection: Collection, rng: random.Random) -> dict[str, list[Line]]:
     """Rows of the primary statements that have values of two known years, by file."""
     found: dict[str, list[Line]] = {}
@@ -120,10 +126,13 @@ def _line(
     page: str, tables: Sequence[Table],
 ) -> Line | None:  # fmt: skip
     values = [p for p in printed_in(text, page, start, tables) if not p.numeral.percent]
-    dated = [p for p in values if p.years and p.scale in (1000, 10**6) and p.label]
+    dated = [p for p in values if p.years and p.scale in (1000, 10**6) and p.label
+             and " " not in p.numeral.text]  # fmt: skip
     if len(dated) < 2 or len(dated) != len(values) or len(text) < 14 or len(dated[0].label) < 8:
         return None
     new, old = dated[0], dated[1]
+    if new.months != old.months or re.search(r"(?i)^(?:january|july) \d", new.label):
+        return None  # a heading of dates is no row
     if not 0 < new.years[0] - old.years[0] <= 2 or min(abs(new.value), abs(old.value)) < 10**7:
         return None
     try:
@@ -136,15 +145,15 @@ def _line(
 
 def plain(line: Line) -> str:
     return (
-        f"{line.company}'s {line.label.lower()} was {money(line.new)} in {line.new.years[0]} "
+        f"{line.company}'s {line.label.lower()} was {money(line.new)} in {when(line.new)} "
         f"[{line.evidence.id}]."
     )
 
 
 def change(line: Line) -> str:
     return (
-        f"In {line.new.years[0]}, {line.label.lower()} of {line.company} came to "
-        f"{money(line.new)}, against {money(line.old)} in {line.old.years[0]} "
+        f"In {when(line.new)}, {line.label.lower()} of {line.company} came to "
+        f"{money(line.new)}, against {money(line.old)} in {when(line.old)} "
         f"[{line.evidence.id}]."
     )
 
@@ -160,14 +169,14 @@ def computed(line: Line) -> str:
     grew = (percent > 0) is not both_out
     return (
         f"{line.company}'s {line.label.lower()} {'rose' if grew else 'fell'} {abs(percent)}% in "
-        f"{line.new.years[0]} [{line.evidence.id}]."
+        f"{when(line.new)} [{line.evidence.id}]."
     )
 
 
 def table(lines: list[Line]) -> str:
     first = lines[0]
     power = len(str(int(first.new.scale))) - 1
-    head = f"| $ in {SCALES[power]}s | {first.new.years[0]} | {first.old.years[0]} |\n|---|---|---|"
+    head = f"| $ in {SCALES[power]}s | {when(first.new)} | {when(first.old)} |\n|---|---|---|"
     rows = [
         f"| {line.label} | {_cell(line.new)} | {_cell(line.old)} [{line.evidence.id}] |"
         for line in lines
@@ -199,7 +208,10 @@ def written(name: str, lines: list[Line], collection: Collection) -> Written:
     report.sentences += [change(line) for line in lines[3:5]]
     report.sentences += [computed(line) for line in changing[:2]]
     same = [
-        n for n in lines if n.new.years == lines[5].new.years and n.new.scale == lines[5].new.scale
+        n
+        for n in lines
+        if (n.new.years, n.new.scale, n.new.months)
+        == (lines[5].new.years, lines[5].new.scale, lines[5].new.months)
     ]
     report.sentences.append(table(same[:3]))
     new, old = bound(lines[6], lines[6].new, collection), bound(lines[6], lines[6].old, collection)
@@ -210,7 +222,7 @@ def written(name: str, lines: list[Line], collection: Collection) -> Written:
     report.figures = {figure.id: figure for figure in (new, old, growth)}
     report.sentences.append(
         f"{lines[6].company}'s {lines[6].label.lower()} was {{{new.id}}} in "
-        f"{lines[6].new.years[0]}, a change of {{{growth.id}}}."
+        f"{when(lines[6].new)}, a change of {{{growth.id}}}."
     )
     return report
 
@@ -289,7 +301,9 @@ def another_year(report: Written, collection: Collection, rng: random.Random) ->
     def edit(sentence: str) -> str:
         if sentence.startswith("|") or "against" in sentence:
             return sentence
-        return re.sub(r"in ((?:19|20)\d\d)", lambda m: f"in {int(m[1]) - 2}", sentence, count=1)
+        return re.sub(
+            r"(in |of )((?:19|20)\d\d)", lambda m: f"{m[1]}{int(m[2]) - 2}", sentence, count=1
+        )
 
     _replace(report, rng, edit)
 
@@ -359,6 +373,14 @@ MUTATIONS: list[Mutation] = [
 ]  # fmt: skip
 
 
+def _said_as_year(line: Line, collection: Collection) -> bool:
+    """Whether a quarter's or a half's value is marked in a sentence about the year."""
+    year = str(line.new.years[0])
+    report = Written([line], [plain(line).replace(when(line.new), year)],
+                     {line.evidence.id: line.evidence})  # fmt: skip
+    return bool(checked(report, collection).problems)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=7)
@@ -393,10 +415,14 @@ def main() -> None:
                 caught[mutation.__name__] += good
                 if not good and asked.show:
                     print(f"missed: {mutation.__name__}", *report.sentences, sep="\n   ")
+        short = [line for lines in rows.values() for line in lines if 0 < line.new.months < 12]
+        told = sum(_said_as_year(line, collection) for line in short)
     total = sum(caught.values())
     for mutation in MUTATIONS:
         print(f"  {mutation.__name__}: {caught[mutation.__name__]} of {REPORTS}")
     many = REPORTS * len(MUTATIONS)
+    share = 100 * told / len(short)
+    row(f"{len(short)} parts of a year said to be the year, percent", share, "at least 98")
     row(f"mutations of {many} marked or refused, percent", 100 * total / many, "at least 98")
     row(f"of {stated} right figures marked, percent", 100 * marked / stated, "at most 1")
 

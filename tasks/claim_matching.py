@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal, DivisionByZero, InvalidOperation
 
 from deskwork.tasks.claim_numbers import Stated
@@ -65,6 +65,12 @@ def match(stated: Stated, sources: Sequence[Source], sentence: str) -> Match:
         problems.append(problem)
     if computed := _computed(stated, sources, sentence):
         return computed
+    if not problems and (
+        computed := _computed(replace(stated, months=frozenset()), sources, sentence)
+    ):
+        assert computed.printed is not None
+        length = other_length(computed.printed.months, stated.months)
+        return Match(problem=f"{shown} {length}")
     if problems:
         return Match(problem=f"{shown} {problems[0]}")
     for _, printed in sources:
@@ -143,12 +149,21 @@ def _problem(stated: Stated, printed: Printed, sentence: str) -> str:
         wanted = ", ".join(map(str, sorted(told)))
         theirs = ", ".join(map(str, dict.fromkeys(printed.years)))
         return f"is of {theirs} in its source, not of {wanted}"
-    return ""
+    return other_length(printed.months, stated.months)
+
+
+def other_length(months: int, told: Collection[int]) -> str:
+    """Why a figure of so many months isn't what a sentence of these lengths speaks of; or ""."""
+    if not months or not told or months in told:
+        return ""
+    names = {3: "a quarter", 6: "six months", 9: "nine months", 12: "a year"}
+    wanted = " or ".join(names[length] for length in sorted(told))
+    return f"is of {names[months]} in its source, and its sentence speaks of {wanted}"
 
 
 def _is_out(label: str) -> bool:
     """Whether a row is of nothing but what goes out or is lost."""
-    return bool(_OUT.search(label)) and not _IN.search(label)
+    return bool(_OUTFLOW.match(label)) or (bool(_OUT.search(label)) and not _IN.search(label))
 
 
 def _without(sentence: str, label: str) -> str:
@@ -174,6 +189,8 @@ def _computed(stated: Stated, sources: Sequence[Source], sentence: str) -> Match
         told = set(stated.years)
         if told and new.years and not told & (_years(new) | _years(old)):
             continue
+        if other_length(new.months, stated.months):
+            continue
         formula = _change(stated, new, old, sentence)
         if formula:
             return Match(new, name, formula=formula)
@@ -185,6 +202,8 @@ def _pairs(sources: Sequence[Source]) -> Iterator[tuple[str, Printed, Printed]]:
     for at, (name, first) in enumerate(sources):
         for other, second in sources[at + 1 :]:
             if other != name or first.label != second.label or not first.label:
+                continue
+            if first.months != second.months:
                 continue
             if first.years and second.years and min(second.years) > max(first.years):
                 yield name, second, first
@@ -226,6 +245,8 @@ def wrong_direction(matches: Sequence[Match], sentence: str) -> str:
             if one.evidence != other.evidence or not first.label or first.label != second.label:
                 continue
             if first.years == second.years or first.numeral.percent != second.numeral.percent:
+                continue
+            if first.months != second.months:
                 continue
             # The row's own name tells no direction: "less: depreciation", "net gains".
             said = _without(sentence, first.label)

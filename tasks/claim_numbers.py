@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -47,8 +47,8 @@ _JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$
 class Stated:
     """A number of a sentence: ``scale`` is a factor, or None where the sentence tells none.
 
-    ``years`` are those it may be of, as the sentence says; empty where it says nothing. ``points``
-    tells of basis points.
+    ``years`` are those it may be of, as the sentence says; empty where it says nothing. ``months``
+    are the lengths of period that it may be of, likewise. ``points`` tells of basis points.
     """
 
     numeral: Numeral
@@ -56,6 +56,7 @@ class Stated:
     currency: str
     years: tuple[int, ...] = ()
     points: bool = False
+    months: frozenset[int] = frozenset()
 
     @property
     def digits(self) -> int:
@@ -64,8 +65,13 @@ class Stated:
         return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def stated_in(sentence: Sentence, decimal: str = "") -> list[Stated]:
-    """The numbers of a sentence that state a figure, outside of its quotes."""
+def stated_in(
+    sentence: Sentence, decimal: str = "", months: frozenset[int] = frozenset()
+) -> list[Stated]:
+    """The numbers of a sentence that state a figure, outside of its quotes.
+
+    ``months`` are the lengths of period that the sentence speaks of.
+    """
     text = _blanked(sentence.text, cited=bool(_CITED.search(sentence.text)))
     found = [n for n in numerals(text, decimal) if not is_year(n) and not _in_name(text, n)]
     scope = f"{sentence.caption} {sentence.header} {sentence.heading}"
@@ -83,10 +89,11 @@ def stated_in(sentence: Sentence, decimal: str = "") -> list[Stated]:
             currency = currency_in(scope)
         years = _years_of(sentence, text, found, index)
         points = bool(_BASIS_POINTS.match(text[numeral.end :]))
-        out.append(Stated(numeral, scale, currency, years, points))
+        out.append(Stated(numeral, scale, currency, years, points, months))
     for start, end, value, percent in number_words(text):
         numeral = Numeral(text[start:end], start, end, (value,), False, percent)
-        out.append(Stated(numeral, None if percent else Decimal(1), "", _all_years(text)))
+        scale = None if percent else Decimal(1)
+        out.append(Stated(numeral, scale, "", _all_years(text), months=months))
     return out
 
 
@@ -131,9 +138,28 @@ def _shared_scale(text: str, following: Sequence[Numeral]) -> Decimal | None:
     return None
 
 
+_YEAR_BEFORE = re.compile(
+    r"(?i)(?:\b(?:a|one) year (?:earlier|ago|before|prior)|\b(?:the )?year[- ](?:earlier|ago)\b"
+    r"|\b(?:the |its )?(?:prior|previous|preceding|last)[- ](?:fiscal )?year(?:'s|’s)?)"
+)
+
+
 def _years_of(
     sentence: Sentence, text: str, found: Sequence[Numeral], index: int
 ) -> tuple[int, ...]:
+    """The years a number may be of; "a year earlier" beside it is the one before those told."""
+    years = _told(sentence, text, found, index)
+    numeral = found[index]
+    end = found[index + 1].start if index + 1 < len(found) else len(text)
+    start = found[index - 1].end if index else 0
+    behind = re.split(r"[;:.]\s|\band\b", text[numeral.end : end])[0]
+    near = f"{text[max(start, numeral.start - 30) : numeral.start]} {behind}"
+    if sentence.is_row or not years or not _YEAR_BEFORE.search(near):
+        return years
+    return (*(year - 1 for year in years), *(years if YEAR.search(near) else ()))
+
+
+def _told(sentence: Sentence, text: str, found: Sequence[Numeral], index: int) -> tuple[int, ...]:
     if sentence.is_row:
         own = _cell(sentence.text, found[index].start)
         heads = _cells(sentence.header)
@@ -175,6 +201,22 @@ def _cell(row: str, at: int) -> int:
 
 def _cells(row: str) -> list[str]:
     return _BAR.split(row.strip().strip("|"))
+
+
+def spans_of(text: str, labels: Collection[str]) -> list[tuple[int, int]]:
+    """Where labels that hold numbers stand in a text, whatever case and signs they are in."""
+    places = [at for at, letter in enumerate(text) if letter.isalnum()]
+    letters = "".join(text[at].lower()[:1] for at in places)
+    found = []
+    for label in labels:
+        wanted = "".join(letter.lower()[:1] for letter in label if letter.isalnum())
+        # A name begins with words: a year or a number alone is none.
+        if not re.search(r"\d", wanted) or len(re.findall(r"[A-Za-z]{3,}", label)) < 2:
+            continue
+        start = letters.find(wanted)
+        if start >= 0:
+            found.append((places[start], places[start + len(wanted) - 1] + 1))
+    return found
 
 
 def quoted(text: str) -> Iterator[str]:

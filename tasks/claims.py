@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deskwork.tasks.claim_matching import Match, Source, match, wrong_direction
-from deskwork.tasks.claim_numbers import Stated, quoted, stated_in
+from deskwork.tasks.claim_matching import Match, Source, match, other_length, wrong_direction
+from deskwork.tasks.claim_numbers import Stated, quoted, spans_of, stated_in
 from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.sentences import Sentence, sentences_of
+from deskwork.tools.durations import meant, months_between
 from deskwork.tools.figures import Figure, figure_id
 from deskwork.tools.printed import Printed, years_in
 
@@ -76,9 +77,12 @@ def check(
     """
     claims: list[Claim] = []
     figures: dict[str, Figure] = {}
-    everything = cited_in(text)
-    for sentence in sentences_of(text):
-        claim, stated = _claim(sentence, ledger, everything)
+    sentences = sentences_of(text)
+    whole = _Whole(
+        cited_in(text), " ".join(sentence.text for sentence in sentences if sentence.is_heading)
+    )
+    for sentence in sentences:
+        claim, stated = _claim(sentence, ledger, whole)
         if claim is None:
             continue
         if corrected and corrected(claim.text):
@@ -95,11 +99,16 @@ def cited_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for m in CITATION.findall(text) for name in _ID.findall(m)))
 
 
-def _claim(
-    sentence: Sentence, ledger: Ledger, everything: tuple[str, ...]
-) -> tuple[Claim | None, list[Figure]]:
-    """``everything`` is what the whole text cites, which its headings may sum up."""
-    own = everything if sentence.is_heading else cited_in(sentence.text)
+@dataclass(frozen=True)
+class _Whole:
+    """What a text cites, which its headings may sum up, and those headings."""
+
+    cited: tuple[str, ...]
+    headings: str
+
+
+def _claim(sentence: Sentence, ledger: Ledger, whole: _Whole) -> tuple[Claim | None, list[Figure]]:
+    own = whole.cited if sentence.is_heading else cited_in(sentence.text)
     names = own or (cited_in(sentence.caption) if sentence.is_row else ())
     bound = [name for name, _ in FIGURE.findall(sentence.text)]
     known = [ledger.figures[name] for name in bound if name in ledger.figures]
@@ -116,13 +125,16 @@ def _claim(
         if name.removesuffix("|abs") not in known_ids
     ]
     header = sentence.is_row and sentence.text == sentence.header
-    numbers = [] if header else stated_in(sentence, ".")
+    scope = f"{sentence.header} {sentence.caption if sentence.is_row else ''} {sentence.heading}"
+    months = meant(CITATION.sub("", sentence.text), scope, whole.headings)
+    numbers = [] if header else stated_in(sentence, ".", months)
     if not ((names and not sentence.is_heading) or bound or odd or numbers):
         return None, []
     looked_up = () if sentence.is_heading else behind
     problems = odd + [problem for name in looked_up if (problem := ledger.problem(name))]
     problems += _misquoted(sentence, behind, ledger)
     problems += _misdated(sentence, known)
+    problems += _of_other_lengths(known, months)
     problems += _scaled_again(sentence.text)
     if behind and not sentence.is_heading and (stranger := ledger.stranger(sentence.text, behind)):
         problems.append(f"it names {stranger}, and what it cites is from another company's file")
@@ -157,7 +169,10 @@ def _matches(
 ) -> list[tuple[Match, Stated]]:
     sources: list[Source] = [(name, p) for name in names for p in ledger.printed(name)]
     plain = CITATION.sub("", f"{text} {header}")
-    return [(match(number, sources, plain), number) for number in numbers]
+    # "Additions to property, net of $35 and $46": a row's own name may hold numbers.
+    names_of_rows = spans_of(text, {printed.label for _, printed in sources})
+    own = [n for n in numbers if not any(a <= n.numeral.start < b for a, b in names_of_rows)]
+    return [(match(number, sources, plain), number) for number in own]
 
 
 def _misquoted(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> list[str]:
@@ -192,6 +207,13 @@ def _misdated(sentence: Sentence, figures: list[Figure]) -> list[str]:
         f"{{{figure.id}}} is of {figure.period_end[:4]}, and the sentence is of {named}"
         for figure in dated
     ]
+
+
+def _of_other_lengths(figures: list[Figure], months: frozenset[int]) -> list[str]:
+    """Bound figures of a quarter in a sentence of years, and the like."""
+    lengths = [(f, months_between(f.period_start, f.period_end)) for f in figures]
+    told = [(f, other_length(length, months)) for f, length in lengths]
+    return [f"{{{figure.id}}} {problem}" for figure, problem in told if problem]
 
 
 def _may_be_of(period_end: str) -> set[int]:

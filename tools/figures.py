@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from deskwork.tools.durations import months_between, start_of
 from deskwork.tools.errors import ToolError
 from deskwork.tools.numerals import decimal_mark, numerals
 from deskwork.tools.printed import Printed
@@ -107,6 +108,7 @@ def bind(said: Said, evidence: str, printed: Sequence[Printed], quote: str, page
     found = _stands(said, printed, quote, decimal_mark(page))
     scale = _checked_scale(said, found)
     _check_year(said, found)
+    _check_length(said, found)
     numeral = found.numeral
     currency = _checked_currency(said, found)
     # What a table gives in millions, and is no percentage, is money unless somebody says else.
@@ -121,7 +123,7 @@ def bind(said: Said, evidence: str, printed: Sequence[Printed], quote: str, page
         unit=unit,
         scale=scale,
         currency=currency,
-        period_start=said.period_start,
+        period_start=said.period_start or start_of(said.period_end, found.months),
         period_end=said.period_end,
         basis=said.basis,
         vintage=said.vintage,
@@ -157,8 +159,9 @@ def _stands(said: Said, printed: Sequence[Printed], quote: str, mark: str) -> Pr
             f"“{_short(quote)}”.",
             "Give it with the sign it is printed with; a report can still print its size.",
         )
-    year = _year(said.period_end)
-    return next((p for p in signed if year in fiscal_years(p)), signed[0])
+    year, length = _year(said.period_end), months_between(said.period_start, said.period_end)
+    of_year = [p for p in signed if year in fiscal_years(p)] or signed
+    return next((p for p in of_year if length in (0, p.months)), of_year[0])
 
 
 def fiscal_years(printed: Printed) -> set[int]:
@@ -189,6 +192,19 @@ def _check_year(said: Said, found: Printed) -> None:
         columns = ", ".join(map(str, sorted(found.years)))
         raise ToolError(
             f"{said.value} stands under {columns} in its source, not under {year}.",
+            "Take the number of the right column, or the right period.",
+        )
+
+
+def _check_length(said: Said, found: Printed) -> None:
+    """A period's length must be that of the number's column."""
+    if not said.period_start:
+        return
+    length = months_between(said.period_start, said.period_end)
+    if length and found.months and length != found.months:
+        raise ToolError(
+            f"{said.value} is of {found.months} months in its source, and {said.period_start} to "
+            f"{said.period_end} is {length}.",
             "Take the number of the right column, or the right period.",
         )
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from deskwork.tools.columns import YEAR, Column, columns_of
 from deskwork.tools.documents import Table
+from deskwork.tools.durations import headed, lengths_of
 from deskwork.tools.numerals import CURRENCIES, Numeral, decimal_mark, numerals
 from deskwork.tools.readers.units import unit_of
-from deskwork.tools.rows import headings, is_figure, row_at
+from deskwork.tools.rows import heading_over, headings, is_figure, row_at
 
 _SCALES = (
     ("thousand|000s|tausend|milliers", 3),
@@ -30,6 +31,11 @@ _UNSCALED = re.compile(
     r"(?i)per (?:common |ordinary |diluted |basic )*share|percent|%|ratio|number of employees|rate"
     r"|\bEPS\b|employees|headcount|\bdays\b|stores|years"
 )
+_ENDS_IN_COLUMNS = re.compile(r"(?:[($€£\-\s]*\d[\d,.]*[)%]*\s+)[($€£\-\s]*\d[\d,.]*[)%]*\s*$")
+_AT_A_TIME = re.compile(
+    r"(?i)\b(?:beginning|end) of (?:the )?(?:period|year|quarter)|\bbalances? (?:at|as of)"
+)
+"""Rows of balances among those of periods."""
 _HEAD_LINES = 40
 """Lines above a number, or at its page's top, in which its unit may be told."""
 
@@ -39,6 +45,7 @@ class Printed:
     """A number of a quote: ``scale`` is a power of ten as a factor, ``years`` those of its
     column's heading or, in prose, of its sentence; ``label`` is its row's. ``early`` tells of a
     period that ends in January or February; ``alike`` counts the numbers of its kind in its row.
+    ``months`` is its period's length, 0 where its headings don't tell one.
     """
 
     numeral: Numeral
@@ -49,6 +56,7 @@ class Printed:
     label: str = ""
     early: bool = False
     alike: int = 1
+    months: int = 0
 
     @property
     def value(self) -> Decimal:
@@ -103,9 +111,16 @@ def printed_in(quote: str, page: str, start: int, tables: Sequence[Table]) -> li
         first = len(numbers) - len(in_columns)
         above = {first + n: c for n, c in columns_of(in_columns, page, at).items()}
         if row:
-            found += _in_row(numbers, line, row, unit, above)
+            printed = list(_in_row(numbers, line, row, unit, above))
         else:
-            found += _in_prose(numbers, line, quote, unit, above, label_end)
+            printed = list(_in_prose(numbers, line, quote, unit, above, label_end))
+        if printed and (row or printed[0].label) and not _AT_A_TIME.search(line):
+            table, number = (row.table, row.number) if row else (None, 0)
+            places = [n.start for n in in_columns]
+            lengths = lengths_of(places, line, page, at, table, number)
+            told = dict(zip(places, lengths, strict=True))
+            printed = [replace(p, months=p.months or told.get(p.numeral.start, 0)) for p in printed]
+        found += printed
         at += len(line) + 1
     return found
 
@@ -158,7 +173,7 @@ def _in_row(
     for index, numeral in enumerate(numbers):
         at = place.start + len(_letters(line[: numeral.start]))
         column = next((c for c, end in enumerate(ends) if at < end), len(row) - 1)
-        heading = _heading(place.table, column)
+        heading = heading_over(place.table, place.number, column)
         years, early = years_in(heading), bool(re.search(r"\b(?:Jan|Feb)", heading))
         if not years and index in above:
             years, early = (above[index].year,), above[index].early
@@ -168,17 +183,14 @@ def _in_row(
             own = numeral.scale  # a number of the label itself
         money = "" if numeral.percent else numeral.currency or currency
         alike = sum(other.percent == numeral.percent for other in numbers)
-        yield Printed(numeral, own, money, years, heading, label, early, alike)
+        told = headed(heading)
+        months = told[0] if len(set(told)) == 1 else 0
+        yield Printed(numeral, own, money, years, heading, label, early, alike, months)
 
 
 def _headings_of(table: Table) -> Iterator[str]:
     for row in table.rows[: headings(table)]:
         yield from (cell for cell in row if cell)
-
-
-def _heading(table: Table, column: int) -> str:
-    cells = [row[column] for row in table.rows[: headings(table)] if column < len(row)]
-    return " ".join(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
 
 
 def _in_prose(
@@ -192,8 +204,11 @@ def _in_prose(
     """Numbers of sentences; a row that no table was found for takes the page's unit and years."""
     words = re.findall(r"[A-Za-z]{2,}", line)
     is_row = len(words) < 12 and not re.search(r"[.;]\s*$|\b(?:was|were|is|are|by|to)\b", line)
+    is_row = is_row or bool(_ENDS_IN_COLUMNS.search(line))
     factor = scale_in(unit) if is_row and unit else None
-    label = re.split(r"[\d$€£(]", line)[0].strip() if is_row else ""
+    label = ""
+    if is_row:
+        label = line[:label_end].strip() or re.split(r"[\d$€£(]", line)[0].strip()
     for index, numeral in enumerate(numbers):
         unscaled = numeral.percent or numeral.scale != 1 or _UNSCALED.search(line)
         in_label = is_row and numeral.start < label_end

@@ -17,6 +17,7 @@ _FIGURE = re.compile(
     r"[-(\u2212\s]*[$€£¥]?\s*\(?\s*(?:\d[\d.,' \u00a0]*|[-\u2013\u2014])\s*%?\)?\s*%?"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_TELLS = re.compile(r"(?i)(?:19|20)\d\d|\b(?:months?|weeks?|quarters?|years?) ended\b")
 _HEADINGS = 8
 """Rows at the top of a table that may be headings."""
 
@@ -69,13 +70,12 @@ def headings(table: Table) -> int:
 
 def row_at(table: Table, number: int) -> Row:
     """A row by its place in the table, each figure under its heading."""
-    top = headings(table)
     row = table.rows[number]
     first = next((place for place, cell in enumerate(row) if is_figure(cell)), len(row))
     # A year or a number may be the label itself, where nothing stands before it.
     first = max(first, 1)
     cells = [
-        Cell(_heading(table, top, place), cell, table.cell_name(number, place))
+        Cell(heading_over(table, number, place), cell, table.cell_name(number, place))
         for place, cell in enumerate(row)
         if place >= first and cell.strip()
     ]
@@ -83,9 +83,21 @@ def row_at(table: Table, number: int) -> Row:
     return Row(table.title, table.unit, label, tuple(cells))
 
 
-def _heading(table: Table, top: int, place: int) -> str:
-    parts = (row[place].strip() for row in table.rows[:top] if place < len(row))
+def heading_over(table: Table, number: int, place: int) -> str:
+    """What the headings of a table say over a cell of its row ``number``.
+
+    A row of headings may lack the label's cell, and one cell of it may stand over several columns.
+    """
+    width = len(table.rows[number])
+    parts = (_over(cells, width, place) for cells in table.rows[: headings(table)])
     return " ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _over(cells: Sequence[str], width: int, place: int) -> str:
+    columns = width - 1
+    if len(cells) < width and columns % len(cells) == 0 and all(map(_TELLS.search, cells)):
+        return cells[(place - 1) // (columns // len(cells))].strip() if place else ""
+    return cells[place].strip() if place < len(cells) else ""
 
 
 def named_row(tables: Sequence[Table], cell: str) -> Row | None:
@@ -96,7 +108,7 @@ def named_row(tables: Sequence[Table], cell: str) -> Row | None:
                 continue
             for column, value in enumerate(row):
                 if table.cell_name(number, column) == cell and value.strip():
-                    found = Cell(_heading(table, headings(table), column), value, cell)
+                    found = Cell(heading_over(table, number, column), value, cell)
                     label = "" if column == 0 else " ".join(row[0].split())
                     return Row(table.title, table.unit, label, (found,))
     return None

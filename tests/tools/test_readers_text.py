@@ -149,3 +149,32 @@ def test_inline_xbrl_gives_facts_with_scale_and_sign() -> None:
 def test_a_refusal_of_a_server_is_no_document(page: bytes, told: bool) -> None:
     warnings = read_bytes(page, "a.html").warnings
     assert bool(warnings) == told
+
+
+def test_headings_of_an_html_table_stand_over_what_they_span() -> None:
+    source = b"""<table><tr><td></td><td></td><td colspan=5>Three Months Ended<br>June 30,</td></tr>
+    <tr><td>(in millions)</td><td></td><td colspan=2>2025</td><td></td><td colspan=2>2024</td></tr>
+    <tr><td>Revenues</td></tr>
+    <tr><td>Sales</td><td></td><td>$</td><td>15,787</td><td></td><td>$</td><td>18,530</td></tr>
+    <tr><td>Loss</td><td></td><td colspan=2>(7</td><td>)</td><td colspan=2>&#8212;</td></tr>
+    </table>"""
+    (page,) = read_bytes(source, "q.html").pages
+    assert page.tables[0].rows == (
+        ("", "Three Months Ended June 30,", "Three Months Ended June 30,"),
+        ("(in millions)", "2025", "2024"),
+        ("Revenues", "", ""),
+        ("Sales", "$15,787", "$18,530"),
+        ("Loss", "(7)", "—"),
+    )
+    assert "| Sales | $15,787 | $18,530 |" in page.text
+
+
+def test_a_cell_that_spans_rows_takes_its_place_in_each() -> None:
+    source = b"""<table><tr><td rowspan=2>North</td><td>2025</td><td>1</td></tr>
+    <tr><td>2024</td><td>2</td></tr><tr><td>South</td><td>2025</td><td>3</td></tr></table>"""
+    (page,) = read_bytes(source, "r.html").pages
+    assert page.tables[0].rows == (
+        ("North", "2025", "1"),
+        ("", "2024", "2"),
+        ("South", "2025", "3"),
+    )

@@ -33,7 +33,7 @@ __all__ = [
 
 # Raised when a change of the readers gives other text for the same bytes: stored pages of an
 # older version are read again.
-VERSION = 4
+VERSION = 5
 
 
 def read(

@@ -9,6 +9,7 @@ from deskwork.tools.documents import Document, Page, Table, markdown_row, pagina
 from deskwork.tools.errors import BadFile
 from deskwork.tools.readers.encodings import decode
 from deskwork.tools.readers.source import Source
+from deskwork.tools.readers.web_grid import aligned, rows_of
 from deskwork.tools.readers.xbrl import fact_pages, facts
 
 # Elements that hold no text of the document itself.
@@ -59,7 +60,9 @@ def read(source: Source) -> Document:
         raise BadFile(f"{source.name} is empty: it holds no text.")
     title = " ".join((root.findtext(".//title") or "").split())
     texts = paginate(walk.blocks)
-    on = tables_on(texts, walk.tables)
+    on = [
+        tuple(walk.grids[id(table)] for table in tables) for tables in tables_on(texts, walk.tables)
+    ]
     pages = [Page(at + 1, text, on[at]) for at, text in enumerate(texts)]
     metadata: dict[str, Any] = {"title": title} if title else {}
     found = facts(root)
@@ -97,7 +100,8 @@ class _Walk:
 
     def __init__(self) -> None:
         self.blocks: list[str] = []
-        self.tables: list[Table] = []
+        self.tables: list[Table] = []  # as the text has them, without empty cells
+        self.grids: dict[int, Table] = {}  # the same with every cell in its column, by identity
         self._line: list[str] = []
 
     def flush(self, prefix: str = "") -> None:
@@ -138,25 +142,10 @@ class _Walk:
         )
 
     def _table(self, table: Any) -> None:
-        rows: list[tuple[str, ...]] = []
-        for row in table.iter("tr"):
-            cells = (_SPACE.sub(" ", cell.text_content()).strip() for cell in row.iter("td", "th"))
-            # Filings set "$", "(" and ")" in cells of their own, and space between columns.
-            merged = _joined([cell for cell in cells if cell])
-            if merged:
-                rows.append(merged)
-        if rows:
-            self.tables.append(Table(tuple(rows)))
-            self.blocks.append("\n".join(markdown_row(row) for row in rows))
-
-
-def _joined(cells: list[str]) -> tuple[str, ...]:
-    """Cells with a lone currency sign or bracket joined to the number it belongs to."""
-    joined: list[str] = []
-    for cell in cells:
-        opens = joined and re.fullmatch(r"[$€£¥(]|[$€£¥]\s*\(", joined[-1])
-        if opens or (joined and re.fullmatch(r"[)%]+", cell)):
-            joined[-1] += cell
-        else:
-            joined.append(cell)
-    return tuple(joined)
+        cells = rows_of(table)
+        if not cells:
+            return
+        shown = Table(tuple(tuple(cell.text for cell in row) for row in cells))
+        self.tables.append(shown)
+        self.grids[id(shown)] = Table(tuple(aligned(cells)))
+        self.blocks.append("\n".join(markdown_row(row) for row in shown.rows))

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, DivisionByZero, InvalidOperation
 
+from deskwork.tasks.claim_bounds import bounded, wrong_side
+from deskwork.tasks.claim_computing import (
+    Source,
+    computed,
+    other_length,
+    rounds,
+    says_which_way,
+)
 from deskwork.tasks.claim_numbers import Stated
 from deskwork.tools.figures import fiscal_years
 from deskwork.tools.printed import Printed
@@ -27,11 +34,6 @@ _IN = re.compile(
     r"(?i)\b(?:income|gains?|benefits?|increase|profit|proceeds|earnings|provided|change|sales?"
     r"|receivables?|inventor\w+|assets|liabilit\w+)\b|, net\b"
 )
-_CHANGE = re.compile(
-    r"(?i)\b(?:ros[e]|ris\w+|grew|grow\w*|increas\w*|up|climb\w*|jump\w*|gain\w*|higher|more|decreas\w*"
-    r"|declin\w*|fell|fall\w*|down|drop\w*|lower|less|fewer|chang\w*|reduc\w*|shrank|improv\w*"
-    r"|widen\w*|narrow\w*|doubl\w*|slid|dip\w*)\b"
-)
 _DOLLARS = {"USD", "AUD", "CAD", "HKD", "NZD", "SGD", "TWD"}
 
 
@@ -48,14 +50,10 @@ class Match:
     formula: str = ""
 
 
-Source = tuple[str, Printed]
-"""An evidence's id, and a number in it."""
-
-
 def match(stated: Stated, sources: Sequence[Source], sentence: str) -> Match:
     """The source of a number, or why none of its sentence's sources bears it out."""
     shown = _shown(stated)
-    near = [(name, p) for name, p in sources if _same_value(stated, p)]
+    near = [s for s in sources if _same_value(stated, s[1]) and not wrong_side(stated, s[1])]
     near += _points_said(stated, sources)
     problems: list[str] = []
     for name, printed in near:
@@ -63,14 +61,12 @@ def match(stated: Stated, sources: Sequence[Source], sentence: str) -> Match:
         if not problem:
             return Match(printed, name)
         problems.append(problem)
-    if computed := _computed(stated, sources, sentence):
-        return computed
-    if not problems and (
-        computed := _computed(replace(stated, months=frozenset()), sources, sentence)
-    ):
-        assert computed.printed is not None
-        length = other_length(computed.printed.months, stated.months)
-        return Match(problem=f"{shown} {length}")
+    found = computed(stated, sources, sentence) or bounded(stated, sources)
+    if found:
+        return Match(found.printed, found.evidence, formula=found.formula)
+    anyhow = None if problems else computed(replace(stated, months=frozenset()), sources, sentence)
+    if anyhow:
+        return Match(problem=f"{shown} {other_length(anyhow.printed.months, stated.months)}")
     if problems:
         return Match(problem=f"{shown} {problems[0]}")
     for _, printed in sources:
@@ -105,23 +101,11 @@ def _same_value(stated: Stated, printed: Printed) -> bool:
         sizes = [theirs]
         if stated.numeral.percent and not printed.numeral.percent:
             sizes = [theirs * 100] + ([theirs] if printed.scale == 1 else [])
-        return any(_rounds(size, own, stated.digits) for size in sizes)
+        return any(rounds(size, own, stated.digits) for size in sizes)
     theirs = abs(printed.value)
     if stated.scale is None:
-        return printed.scale == 1 and _rounds(theirs, own, stated.digits)
-    return _rounds(theirs / stated.scale, own, stated.digits)
-
-
-def _rounds(value: Decimal, wanted: Decimal, digits: int) -> bool:
-    """Whether a value is ``wanted`` when it is written with so many digits behind the point.
-
-    Something must be left of the value: 1 is no rounding of 0.6.
-    """
-    if value == wanted:
-        return True
-    if abs(value - wanted) > Decimal("0.5").scaleb(-digits):
-        return False
-    return digits > 0 or abs(wanted) >= 10
+        return printed.scale == 1 and rounds(theirs, own, stated.digits)
+    return rounds(theirs / stated.scale, own, stated.digits)
 
 
 def _same_digits(stated: Stated, printed: Printed) -> bool:
@@ -152,15 +136,6 @@ def _problem(stated: Stated, printed: Printed, sentence: str) -> str:
     return other_length(printed.months, stated.months)
 
 
-def other_length(months: int, told: Collection[int]) -> str:
-    """Why a figure of so many months isn't what a sentence of these lengths speaks of; or ""."""
-    if not months or not told or months in told:
-        return ""
-    names = {3: "a quarter", 6: "six months", 9: "nine months", 12: "a year"}
-    wanted = " or ".join(names[length] for length in sorted(told))
-    return f"is of {names[months]} in its source, and its sentence speaks of {wanted}"
-
-
 def _is_out(label: str) -> bool:
     """Whether a row is of nothing but what goes out or is lost."""
     return bool(_OUTFLOW.match(label)) or (bool(_OUT.search(label)) and not _IN.search(label))
@@ -181,59 +156,6 @@ def _years(printed: Printed) -> set[int]:
     return fiscal_years(printed)
 
 
-def _computed(stated: Stated, sources: Sequence[Source], sentence: str) -> Match | None:
-    """A change between two values of one row, where the sentence speaks of a change."""
-    if not _CHANGE.search(sentence):
-        return None
-    for name, new, old in _pairs(sources):
-        told = set(stated.years)
-        if told and new.years and not told & (_years(new) | _years(old)):
-            continue
-        if other_length(new.months, stated.months):
-            continue
-        formula = _change(stated, new, old, sentence)
-        if formula:
-            return Match(new, name, formula=formula)
-    return None
-
-
-def _pairs(sources: Sequence[Source]) -> Iterator[tuple[str, Printed, Printed]]:
-    """Two numbers of one row, the later year first; without years the first as the later."""
-    for at, (name, first) in enumerate(sources):
-        for other, second in sources[at + 1 :]:
-            if other != name or first.label != second.label or not first.label:
-                continue
-            if first.months != second.months:
-                continue
-            if first.years and second.years and min(second.years) > max(first.years):
-                yield name, second, first
-            else:
-                yield name, first, second
-
-
-def _change(stated: Stated, new: Printed, old: Printed, sentence: str) -> str:
-    own, digits = stated.numeral.readings[0], stated.digits
-    difference = new.value - old.value
-    both_out = new.numeral.negative and old.numeral.negative
-    if _says_wrong_way(sentence, -difference if both_out else difference, stated):
-        return ""
-    a, b = new.numeral.text, old.numeral.text
-    if stated.points:
-        return f"({a} - {b}) * 100" if _rounds(abs(difference) * 100, own, digits) else ""
-    if stated.numeral.percent and not new.numeral.percent:
-        try:
-            percent = abs(difference / abs(old.value) * 100)
-        except (DivisionByZero, InvalidOperation):
-            return ""
-        return f"({a} - {b}) / {b}" if _rounds(percent, own, digits) else ""
-    if stated.numeral.percent or new.numeral.percent:
-        return f"{a} - {b}" if _rounds(abs(difference), own, digits) else ""
-    if stated.scale is None and new.scale != 1:
-        return ""
-    scale = stated.scale or Decimal(1)
-    return f"{a} - {b}" if _rounds(abs(difference) / scale, own, digits) else ""
-
-
 def wrong_direction(matches: Sequence[Match], sentence: str) -> str:
     """Why the direction a sentence tells isn't that of two values of one row it states; or ""."""
     rows = [m for m in matches if m.printed and not m.formula and m.printed.years]
@@ -250,7 +172,7 @@ def wrong_direction(matches: Sequence[Match], sentence: str) -> str:
                 continue
             # The row's own name tells no direction: "less: depreciation", "net gains".
             said = _without(sentence, first.label)
-            up, down = bool(_UP.search(said)), bool(_DOWN.search(said))
+            up, down = says_which_way(said)
             if up == down:
                 continue
             old, new = sorted((first, second), key=lambda printed: max(printed.years))
@@ -263,21 +185,3 @@ def wrong_direction(matches: Sequence[Match], sentence: str) -> str:
                     f"{new.numeral.text} in {max(new.years)}"
                 )
     return ""
-
-
-_UP = re.compile(
-    r"(?i)\b(?:ros[e]|grew|increas\w*|up|climb\w*|jump\w*|gain\w*|higher|more|expand\w*|widen\w*"
-    r"|improv\w*)\b"
-)
-_DOWN = re.compile(
-    r"(?i)\b(?:decreas\w*|declin\w*|fell|down|drop\w*|lower|less|reduc\w*|shrank|slid|dip\w*"
-    r"|narrow\w*|contract(?:ed|ion))\b"
-)
-
-
-def _says_wrong_way(sentence: str, difference: Decimal, stated: Stated) -> bool:
-    """Whether the only direction a sentence tells is the other one."""
-    up, down = bool(_UP.search(sentence)), bool(_DOWN.search(sentence))
-    if up == down or stated.numeral.negative:
-        return False
-    return up if difference < 0 else down

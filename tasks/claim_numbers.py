@@ -33,12 +33,18 @@ _HARMLESS = re.compile(
     r"|\b\d{1,3}[- ](?:week|month|day|year|quarter)s?\b(?! ago)"
     r"|\b(?:week|month|day|year)s?\s\d{1,2}\b"
     r"|\b(?:the\s)?(?:19|20)\d0s\b|\b(?:19|20)\d\d\s?[-–/]\s?(?:19|20)?\d\d\b|^\s*\d{1,2}[.)]\s"
+    r"|\b\d{1,2} (?:out )?of (?:the |its )?(?:last |past |previous )?\d{1,2} (?:years"
+    r"|quarters|months|weeks)\b"
     r"|\[\d+\]|\(\d{1,2}\)(?=\s)|https?://\S+",
     re.I,
 )
 _CITED = re.compile(r"\[E[0-9a-fA-F][^\]]*\]|\]\([^)]*\)|\{[FC][0-9a-f]{8}[^}]*\}")
 _SCALED = re.compile(r"[,.]?\d*\s*(?:%|percent|thousand|million|billion|trillion|bn\b|mn\b)", re.I)
 _BASIS_POINTS = re.compile(r"(?i)\s*(?:basis points?|bps?)\b")
+_UNIT = re.compile(
+    r"(?i)\([^()]*\b(?:thousands|millions|billions)\b[^()]*\)"
+    r"|, in (?:US )?[$€£]? ?(?:thousands|millions|billions)\b"
+)
 _BAR = re.compile(r"(?<!\\)\|")
 _JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$€£¥]?\s*")
 
@@ -48,7 +54,8 @@ class Stated:
     """A number of a sentence: ``scale`` is a factor, or None where the sentence tells none.
 
     ``years`` are those it may be of, as the sentence says; empty where it says nothing. ``months``
-    are the lengths of period that it may be of, likewise. ``points`` tells of basis points.
+    are the lengths of period that it may be of, likewise. ``points`` tells of basis points, and
+    ``lead`` is what stands right before it.
     """
 
     numeral: Numeral
@@ -57,6 +64,7 @@ class Stated:
     years: tuple[int, ...] = ()
     points: bool = False
     months: frozenset[int] = frozenset()
+    lead: str = ""
 
     @property
     def digits(self) -> int:
@@ -84,12 +92,15 @@ def stated_in(
             scale = _shared_scale(text, found[index:])
         if scale is None and not numeral.percent and (sentence.is_row or "(" in scope):
             scale = scale_in(scope)
+        if scale is None and not numeral.percent and (told := _UNIT.search(text)):
+            scale = scale_in(told[0])
         currency = numeral.currency
         if not currency and sentence.is_row and not numeral.percent:
             currency = currency_in(scope)
         years = _years_of(sentence, text, found, index)
         points = bool(_BASIS_POINTS.match(text[numeral.end :]))
-        out.append(Stated(numeral, scale, currency, years, points, months))
+        lead = text[max(0, numeral.start - 80) : numeral.start]
+        out.append(Stated(numeral, scale, currency, years, points, months, lead))
     for start, end, value, percent in number_words(text):
         numeral = Numeral(text[start:end], start, end, (value,), False, percent)
         scale = None if percent else Decimal(1)
@@ -222,4 +233,4 @@ def spans_of(text: str, labels: Collection[str]) -> list[tuple[int, int]]:
 def quoted(text: str) -> Iterator[str]:
     """The quotes in a sentence, without their marks."""
     for start, end in quotes_in(text):
-        yield text[start + 1 : end - 1]
+        yield re.sub(r"(?:^|\s)>\s", " ", text[start + 1 : end - 1]).strip()

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deskwork.tasks.claim_matching import Match, Source, match, other_length, wrong_direction
+from deskwork.tasks.claim_bounds import wrong_multiple
+from deskwork.tasks.claim_computing import Source, other_length
+from deskwork.tasks.claim_matching import Match, match, wrong_direction
 from deskwork.tasks.claim_numbers import Stated, quoted, spans_of, stated_in
 from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.sentences import Sentence, sentences_of
@@ -144,6 +146,9 @@ def _claim(sentence: Sentence, ledger: Ledger, whole: _Whole) -> tuple[Claim | N
     turned = wrong_direction([m for m, _ in matched], CITATION.sub("", sentence.text))
     if turned and not sentence.is_row:
         problems.append(turned)
+    sources = [(name, p) for name in behind for p in ledger.printed(name)]
+    if not sentence.is_row and (odd_multiple := wrong_multiple(sources, sentence.text)):
+        problems.append(odd_multiple)
     for match_, number in matched:
         if match_.problem:
             problems.append(match_.problem if behind else _uncited(number))
@@ -176,10 +181,15 @@ def _matches(
 
 
 def _misquoted(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> list[str]:
+    def stands(passage: str) -> bool:
+        # Whoever said it may follow a quoted block: "— Annual report 2025".
+        bare = re.sub(r"\s[—–-]{1,2}\s[^—–]{1,80}$", "", passage)
+        return any(ledger.holds(name, part) for name in names for part in {passage, bare})
+
     return [
         f"“{passage[:80]}” does not stand in what it cites"
         for passage in quoted(sentence.text)
-        if names and len(passage) > 12 and not any(ledger.holds(name, passage) for name in names)
+        if names and len(passage) > 12 and not stands(passage)
     ]
 
 

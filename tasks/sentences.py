@@ -73,6 +73,9 @@ def sentences_of(text: str) -> list[Sentence]:
                 sentences.append(Sentence(block, section.heading, header, caption))
                 continue
             header, before = "", block
+            if block.startswith(">"):
+                sentences.append(Sentence(block, section.heading))
+                continue
             sentences += [
                 Sentence(part.strip(), section.heading) for part in _split(block) if part.strip()
             ]
@@ -96,8 +99,21 @@ def _split(block: str) -> list[str]:
     return [*parts, block[start:]]
 
 
+_PAIRS = (("«", "»"), ("„", "“"), ("„", "”"))
+_STRAIGHT = re.compile(r'(?<![\w\d])"(?=\S)([^"\n]+?)(?<=\S)"(?![\w])')
+_SINGLE = re.compile(r"(?<!\w)[‘'](?=\S)([^‘’'\n]*(?:\w['’]\w[^‘’'\n]*)*)(?<=\S)[’'](?!\w)")
+_WORDS_IN_SINGLE = 4
+"""Words from which on single marks are a quote's: shorter ones set a word apart."""
+
+
 def quotes_in(block: str) -> list[tuple[int, int]]:
-    """Where quotes in “…” stand, the outermost ones; a mark that is never closed is none."""
+    """Where quotes stand, the outermost ones, in any marks; a mark never closed is none.
+
+    A block that begins with ``>`` is one quote, up to its first citation.
+    """
+    if block.startswith(">"):
+        cited = re.search(r"\s\[E", block)
+        return [(0, cited.start() + 1 if cited else len(block) + 1)]
     spans, open_at = [], list[int]()
     for match in re.finditer("[“”]", block):
         if match.group() == "“":
@@ -106,4 +122,15 @@ def quotes_in(block: str) -> list[tuple[int, int]]:
             start = open_at.pop()
             if not open_at:
                 spans.append((start, match.end()))
-    return spans
+    found = [match.span() for match in _STRAIGHT.finditer(block)]
+    for opens, closes in _PAIRS:
+        found += [m.span() for m in re.finditer(f"{opens}[^{opens}{closes}]+{closes}", block)]
+    found += [
+        match.span()
+        for match in _SINGLE.finditer(block)
+        if len(match[1].split()) >= _WORDS_IN_SINGLE
+    ]
+    for start, end in sorted(found, key=lambda span: span[0] - span[1]):
+        if not any(start < other_end and other < end for other, other_end in spans):
+            spans.append((start, end))
+    return sorted(spans)

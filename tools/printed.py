@@ -183,8 +183,8 @@ def _in_row(
             own = numeral.scale  # a number of the label itself
         money = "" if numeral.percent else numeral.currency or currency
         alike = sum(other.percent == numeral.percent for other in numbers)
-        told = headed(heading)
-        months = told[0] if len(set(told)) == 1 else 0
+        lengths = headed(heading)
+        months = lengths[0] if len(set(lengths)) == 1 else 0
         yield Printed(numeral, own, money, years, heading, label, early, alike, months)
 
 

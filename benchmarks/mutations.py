@@ -293,7 +293,8 @@ def lost_sign(report: Written, collection: Collection, rng: random.Random) -> No
 def _says_out(label: str) -> bool:
     """Rows whose positive size is what people write: purchases, payments, losses."""
     return bool(re.search(r"(?i)purchase|pay|repurchase|dividend|acqui|invest|loss|expense|cost|tax"
-                          r"|treasury|used|issu|contrib|decrease|repay|capital exp|retire|settle",
+                          r"|treasury|used|issu|addition|less\b|contrib|decrease|repay|capital exp"
+                          r"|retire|settle",
                           label))  # fmt: skip
 
 

@@ -31,6 +31,7 @@ _LESS = re.compile(
 _NEAR = re.compile(
     r"(?i)\b(?:nearly|almost|close to|approach\w*|just (?:under|below|short of))\W*$"
 )
+_ABOUT = re.compile(r"(?i)(?:\b(?:about|around|roughly|some|approximately|circa|c\.)|~)\W*$")
 _LISTED = re.compile(
     r"(?i)\b(topped|exceed\w*|(?:more|greater|higher|less|lower|fewer) than|over|surpassed)\b"
     r"(?:\W+[\w.,]+){1,5}\W+and\W*$"
@@ -60,6 +61,8 @@ def bounded(stated: Stated, sources: Sequence[Source]) -> Computed | None:
     """The printed value, or the change, that a number bounds in its sentence's words."""
     before = _before(stated)
     more, near = bool(_MORE.search(before)), bool(_NEAR.search(before))
+    if _ABOUT.search(before):
+        return _about(stated, sources)
     if not (more or near or _LESS.search(before)) or not stated.numeral.readings[0]:
         return None
     far = _CLOSE if near else _FAR
@@ -73,6 +76,38 @@ def bounded(stated: Stated, sources: Sequence[Source]) -> Computed | None:
         if re.search(r"(?i)\bby\b", before) and _beyond(stated, one, change, far, more=more):
             return Computed(one, name, f"{one.numeral.text} - {two.numeral.text}")
     return None
+
+
+def _about(stated: Stated, sources: Sequence[Source]) -> Computed | None:
+    for name, printed in sources:
+        if _roughly(stated, printed, abs(printed.value)):
+            return Computed(printed, name, "")
+    for (name, one), (other, two) in itertools.combinations(sources, 2):
+        like = one.label == two.label and one.numeral.percent == two.numeral.percent
+        if name == other and like and _roughly(stated, one, abs(one.value - two.value)):
+            return Computed(one, name, f"{one.numeral.text} - {two.numeral.text}")
+    return None
+
+
+def _roughly(stated: Stated, printed: Printed, value: Decimal) -> bool:
+    """Whether "about 200" may be said of a value: near, at the digits that are given."""
+    own = stated.numeral.readings[0]
+    zeros = len(stated.numeral.text) - len(stated.numeral.text.rstrip("0,"))
+    reach = min(Decimal(5).scaleb(zeros - 1), own * Decimal("0.06"))
+    low, high = (own - reach, own + reach)
+    scale = stated.scale or Decimal(1)
+    if stated.numeral.percent != printed.numeral.percent or not _of_period(stated, printed):
+        return False
+    if stated.scale is None and printed.scale != 1:
+        return False
+    return low <= (value if printed.numeral.percent else value / scale) <= high
+
+
+def _of_period(stated: Stated, printed: Printed) -> bool:
+    told = set(stated.years)
+    if told and printed.years and not told & fiscal_years(printed):
+        return False
+    return not other_length(printed.months, stated.months)
 
 
 def wrong_side(stated: Stated, printed: Printed) -> bool:
@@ -94,10 +129,7 @@ def _beyond(stated: Stated, printed: Printed, value: Decimal, far: Decimal, *, m
         return False
     if stated.scale is None and printed.scale != 1 and not stated.numeral.percent:
         return False
-    told = set(stated.years)
-    if told and printed.years and not told & fiscal_years(printed):
-        return False
-    if other_length(printed.months, stated.months):
+    if not _of_period(stated, printed):
         return False
     own = stated.numeral.readings[0] * (stated.scale or Decimal(1))
     return own < value <= own * far if more else own / far <= value < own

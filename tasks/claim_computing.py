@@ -22,11 +22,18 @@ Source = tuple[str, Printed]
 _CHANGE = re.compile(
     r"(?i)\b(?:ros[e]|ris\w+|grew|grow\w*|increas\w*|up|climb\w*|jump\w*|gain\w*|higher|more|decreas\w*"
     r"|declin\w*|fell|fall\w*|down|drop\w*|lower|less|fewer|chang\w*|reduc\w*|shrank|improv\w*"
-    r"|widen\w*|narrow\w*|doubl\w*|slid|dip\w*|above|below|over|ahead|accelerat\w*|slow\w*)\b"
+    r"|widen\w*|narrow\w*|doubl\w*|slid|dip\w*|above|below|over|ahead|accelerat\w*|slow\w*"
+    r"|surg\w*|soar\w*|tumbl\w*|plung\w*|slump\w*|sank|sink\w*|eas(?:ed|ing)|trim\w*|slip\w*"
+    r"|compress\w*|larger|smaller|edg(?:ed|ing)|expand\w*|contract\w*|shrink\w*|growth|yoy"
+    r"|swing|swung|turn(?:ed|around)|deteriorat\w*)\b|\by[/-]o?-?y\b|Δ|∆"
+    r"|year[- ](?:over|on)[- ]year"
 )
-_MEAN = re.compile(r"(?i)\b(?:averag\w*|mean)\b")
-_SUM = re.compile(r"(?i)\b(?:total\w*|sum(?:s|med)?|combined|together|cumulative\w*|altogether)\b")
-_COMPOUND = re.compile(r"(?i)\bcompound\w*|\bCAGR\b|\ba year on average\b|\bannuali[sz]ed\b")
+_MEAN = re.compile(r"(?i)\b(?:averag\w*|mean|midpoint)\b")
+_SUM = re.compile(
+    r"(?i)\b(?:total\w*|sum(?:s|med)?|combined|together|cumulative\w*|altogether|return(?:ed|s)"
+    r"|since (?:19|20)\d\d|over (?:the )?(?:\w+ ){0,2}years)\b"
+)
+_COMPOUND = re.compile(r"(?i)\bcompound\w*|\bCAGR\b|\b(?:a|per) year\b|\bannuali[sz]ed\b")
 _SHARE = re.compile(
     r"(?i)%\s+of\b|percent\s+of\b|\bshare of\b|\bas a (?:percentage|share|proportion)\b|\bmargin\b"
     r"|\baccount\w* for\b|\brepresent\w*|\bratio\b|\breturn on\b|\bintensity\b|\b(?:tax )?rate\b"
@@ -36,12 +43,20 @@ _TIMES = re.compile(
 )
 _UP = re.compile(
     r"(?i)\b(?:ros[e]|grew|increas\w*|up|climb\w*|jump\w*|gain\w*|higher|more|expand\w*|widen\w*"
-    r"|improv\w*|above|ahead)\b"
+    r"|improv\w*|above|ahead|surg\w*|soar\w*|larger|ris(?:e|es|ing))\b"
 )
 _DOWN = re.compile(
     r"(?i)\b(?:decreas\w*|declin\w*|fell|down|drop\w*|lower|less|reduc\w*|shrank|slid|dip\w*"
-    r"|narrow\w*|contract(?:ed|ion)|below)\b"
+    r"|narrow\w*|contract(?:ed|ion)|below|tumbl\w*|plung\w*|slump\w*|sank|sink\w*|eased|trimmed"
+    r"|slip(?:ped|s)|compress\w*|smaller|shrink\w*|fall(?:s|ing|en)?)\b"
 )
+
+
+_BEGINS = re.compile(
+    r"(?i)\b(?:since|from|between|against|compared|versus|vs|than|above|below|over|after)\b"
+)
+_DIGITS = 3
+"""Significant digits from which on a sum of two rows needs no word that says so."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +71,22 @@ class Computed:
 def computed(stated: Stated, sources: Sequence[Source], sentence: str) -> Computed | None:
     """How a number follows from two or more of the printed ones, where its sentence says so."""
     if _CHANGE.search(sentence):
-        for name, new, old in _pairs(sources, stated):
+        for name, new, old in _pairs(sources, stated, sentence):
             if formula := _change(stated, new, old, sentence):
                 return Computed(new, name, formula)
     if _COMPOUND.search(sentence) and stated.numeral.percent:
-        for name, new, old in _pairs(sources, stated):
+        for name, new, old in _pairs(sources, stated, sentence):
             if formula := _compound(stated, new, old):
                 return Computed(new, name, formula)
     if _SHARE.search(sentence) or _TIMES.search(sentence):
         for (name, one), (_, other) in itertools.permutations(sources, 2):
             if formula := _ratio(stated, one, other, sentence):
                 return Computed(one, name, formula)
-    if _MEAN.search(sentence) or _SUM.search(sentence):
-        return _of_a_row(stated, sources, sentence)
-    return None
+    if (_MEAN.search(sentence) or _SUM.search(sentence)) and (
+        found := _of_a_row(stated, sources, sentence)
+    ):
+        return found
+    return _of_two_rows(stated, sources)
 
 
 def rounds(value: Decimal, wanted: Decimal, digits: int) -> bool:
@@ -107,7 +124,17 @@ def _fits(stated: Stated, *printed: Printed) -> bool:
     return not told or not years or any(told & own for own in years)
 
 
-def _pairs(sources: Sequence[Source], stated: Stated) -> Iterator[tuple[str, Printed, Printed]]:
+def _tells_later(stated: Stated, later: Printed, sentence: str) -> bool:
+    """A change in a year is that year's, unless the sentence tells where it began."""
+    told = set(stated.years)
+    if not told or not later.years or told & fiscal_years(later):
+        return True
+    return bool(_BEGINS.search(sentence))
+
+
+def _pairs(
+    sources: Sequence[Source], stated: Stated, sentence: str
+) -> Iterator[tuple[str, Printed, Printed]]:
     """Two numbers of one row, the later year first; without years the first as the later."""
     for at, (name, first) in enumerate(sources):
         for other, second in sources[at + 1 :]:
@@ -115,16 +142,19 @@ def _pairs(sources: Sequence[Source], stated: Stated) -> Iterator[tuple[str, Pri
                 continue
             if first.months != second.months or not _fits(stated, first, second):
                 continue
+            later, earlier = first, second
             if first.years and second.years and min(second.years) > max(first.years):
-                yield name, second, first
-            else:
-                yield name, first, second
+                later, earlier = second, first
+            if _tells_later(stated, later, sentence):
+                yield name, later, earlier
 
 
 def _change(stated: Stated, new: Printed, old: Printed, sentence: str) -> str:
     own, digits = stated.numeral.readings[0], stated.digits
     difference = new.value - old.value
     both_out = new.numeral.negative and old.numeral.negative
+    if both_out and re.match(r"(?i)\W*net loss", new.label) and "loss" not in sentence.lower():
+        return ""  # a loss that grew is no income that grew
     if _says_wrong_way(sentence, -difference if both_out else difference, stated):
         return ""
     a, b = new.numeral.text, old.numeral.text
@@ -153,8 +183,11 @@ def _compound(stated: Stated, new: Printed, old: Printed) -> str:
 
 def _ratio(stated: Stated, one: Printed, other: Printed, sentence: str) -> str:
     """A share in percent, or a multiple, of two numbers of the same period."""
-    if one.label == other.label or one.numeral.percent or other.numeral.percent:
+    if one is other or one.numeral.percent or other.numeral.percent:
         return ""
+    if one.years != other.years and one.label == other.label:
+        # "2.4 times the 2.1 billion of 2017"
+        return _multiple(stated, one, other) if _TIMES.search(sentence) else ""
     if (one.years and other.years and not set(one.years) & set(other.years)) or (
         one.months and other.months and one.months != other.months
     ):
@@ -172,6 +205,14 @@ def _ratio(stated: Stated, one: Printed, other: Printed, sentence: str) -> str:
     return formula if rounds(ratio, own, stated.digits) else ""
 
 
+def _multiple(stated: Stated, one: Printed, other: Printed) -> str:
+    ratio = _quotient(abs(one.value), abs(other.value))
+    plain = not stated.numeral.percent and stated.scale is None and not stated.currency
+    if not plain or ratio is None or not rounds(ratio, stated.numeral.readings[0], stated.digits):
+        return ""
+    return f"{one.numeral.text} / {other.numeral.text}"
+
+
 def _of_a_row(stated: Stated, sources: Sequence[Source], sentence: str) -> Computed | None:
     """The sum or the mean of a row's values, or of one column's over the rows that are cited."""
     for numbers in _groups(sources, stated):
@@ -182,6 +223,26 @@ def _of_a_row(stated: Stated, sources: Sequence[Source], sentence: str) -> Compu
             return Computed(first, name, f"({shown}) / {len(numbers)}")
         if _SUM.search(sentence) and _is(stated, total, first):
             return Computed(first, name, shown)
+    return None
+
+
+def _of_two_rows(stated: Stated, sources: Sequence[Source]) -> Computed | None:
+    """The sum or the difference of two cited rows in one column: free cash flow, gross profit.
+
+    Only of numbers with digits enough that they can't be met by chance.
+    """
+    if len(stated.numeral.text.replace(",", "").replace(".", "").strip("0")) < _DIGITS:
+        return None
+    for (name, one), (other, two) in itertools.combinations(sources, 2):
+        if name == other or one.numeral.percent or two.numeral.percent:
+            continue
+        if one.years != two.years or one.months != two.months or not _fits(stated, one):
+            continue
+        a, b = one.numeral.text, two.numeral.text
+        for value, sign in ((abs(one.value) + abs(two.value), "+"), (one.value - two.value, "-"),
+                            (abs(one.value) - abs(two.value), "-")):  # fmt: skip
+            if _is(stated, value, one):
+                return Computed(one, name, f"{a} {sign} {b}")
     return None
 
 

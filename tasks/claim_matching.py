@@ -14,9 +14,10 @@ from deskwork.tasks.claim_computing import (
     rounds,
     says_which_way,
 )
+from deskwork.tasks.claim_lines import other_line
 from deskwork.tasks.claim_numbers import Stated
 from deskwork.tools.figures import fiscal_years
-from deskwork.tools.printed import Printed
+from deskwork.tools.printed import Printed, basis_in
 
 _OUT = re.compile(
     r"(?i)\b(?:loss(?:es)?|lost|decreas\w*|declin\w*|fell|fall\w*|down|drop\w*|lower|reduc\w*"
@@ -24,11 +25,19 @@ _OUT = re.compile(
     r"|capital expenditures?|capex|capital spending|repurchas\w*|buybacks?|dividends?|negative"
     r"|deficit|minus|charges?|expens\w*|costs?|invest(?:ed|ing|ments?)|contribut\w*|impair\w*"
     r"|short ?fall|benefits?|provision|less|treasury|accumulated other|unfavou?rabl\w*|disposals?"
-    r"|shrank|contract(?:ed|ion)|deduct\w*|headwind|drag|adjust\w*|eliminat\w*|write-?\w*)\b"
+    r"|tied up|outlays?|shrank|contract(?:ed|ion)|deduct\w*|headwind|drag|adjust\w*"
+    r"|eliminat\w*|write-?\w*)\b"
 )
 _OUTFLOW = re.compile(
     r"(?i)\W*(?:purchases?|payments?|repayments?|repurchases?|dividends|acquisitions?|additions? to"
     r"|capital expenditures?|investments? in|distributions?|less\b|treasury)"
+)
+_LOSS = re.compile(
+    r"(?i)^\W*(?:net |operating |total |comprehensive )*loss(?:es)?\b(?!.*\b(?:income|gain))"
+)
+_SAYS_LOSS = re.compile(
+    r"(?i)\b(?:loss\w*|lost|los(?:e|es|ing)|deficit|negative|minus|shortfall|burn\w*|red ink"
+    r"|in the red)\b"
 )
 _IN = re.compile(
     r"(?i)\b(?:income|gains?|benefits?|increase|profit|proceeds|earnings|provided|change|sales?"
@@ -57,7 +66,7 @@ def match(stated: Stated, sources: Sequence[Source], sentence: str) -> Match:
     near += _points_said(stated, sources)
     problems: list[str] = []
     for name, printed in near:
-        problem = _problem(stated, printed, sentence)
+        problem = contradiction(stated, printed, sentence)
         if not problem:
             return Match(printed, name)
         problems.append(problem)
@@ -72,7 +81,9 @@ def match(stated: Stated, sources: Sequence[Source], sentence: str) -> Match:
     for _, printed in sources:
         if _same_digits(stated, printed):
             return Match(problem=f"{shown} has another scale than its source ({_source(printed)})")
-    return Match(problem=f"{shown} does not stand in what the sentence cites")
+    derive = stated.numeral.percent or stated.points
+    hint = "; a computed figure is derived first" if derive and len(sources) > 1 else ""
+    return Match(problem=f"{shown} does not stand in what the sentence cites{hint}")
 
 
 def _points_said(stated: Stated, sources: Sequence[Source]) -> list[Source]:
@@ -112,7 +123,8 @@ def _same_digits(stated: Stated, printed: Printed) -> bool:
     return stated.numeral.readings[0] in printed.numeral.readings and not stated.numeral.percent
 
 
-def _problem(stated: Stated, printed: Printed, sentence: str) -> str:
+def contradiction(stated: Stated, printed: Printed, sentence: str) -> str:
+    """Why a number isn't what its sentence says of it, but for its value; or ""."""
     if stated.currency and printed.currency and stated.currency != printed.currency:
         both = {stated.currency, printed.currency}
         if not both <= _DOLLARS:
@@ -121,15 +133,27 @@ def _problem(stated: Stated, printed: Printed, sentence: str) -> str:
         return "is negative, and positive in its source"
     # A size may stand for what goes out where words say so.
     lost = printed.numeral.negative and not stated.numeral.negative
+    both_ways = re.search(r"(?i)\(loss", printed.label) and _SAYS_LOSS.search(sentence)
+    lost = lost and not both_ways
     if lost and not (_is_out(printed.label) or _OUT.search(_without(sentence, printed.label))):
         return f"has lost its sign: its source prints {_signed(printed)}"
+    if lost and _LOSS.search(printed.label) and not _SAYS_LOSS.search(sentence):
+        return f"is a loss in its source: {printed.label} {_signed(printed)}"
+    if turned := _turned(printed, sentence):
+        return turned
+    # A percentage may be a share or a change of what its row is of.
+    if not stated.numeral.percent and (line := other_line(printed.label, sentence)):
+        return line
+    said = basis_in(sentence)
+    if said and printed.basis and said != printed.basis:
+        return f"is {printed.basis} in its source, and its sentence says {said}"
     told = set(stated.years)
     if told and not printed.years and printed.alike > 1:
         return (
             f"stands in a row of {printed.alike} columns, and what is cited doesn't tell which is "
             f"{', '.join(map(str, sorted(told)))}: cite the row with its headings"
         )
-    if told and printed.years and not told & _years(printed):
+    if told and printed.years and not told & fiscal_years(printed):
         wanted = ", ".join(map(str, sorted(told)))
         theirs = ", ".join(map(str, dict.fromkeys(printed.years)))
         return f"is of {theirs} in its source, not of {wanted}"
@@ -152,8 +176,16 @@ def _signed(printed: Printed) -> str:
     return f"({printed.numeral.text})"
 
 
-def _years(printed: Printed) -> set[int]:
-    return fiscal_years(printed)
+def _turned(printed: Printed, sentence: str) -> str:
+    """Why a change that a source tells in prose went the other way than its sentence says."""
+    if not printed.lead or not printed.numeral.percent:
+        return ""
+    theirs, ours = says_which_way(printed.lead), says_which_way(sentence)
+    if theirs[0] != theirs[1] and ours[0] != ours[1] and theirs != ours:
+        return (
+            f"went {'up' if theirs[0] else 'down'} in its source, and its sentence says otherwise"
+        )
+    return ""
 
 
 def wrong_direction(matches: Sequence[Match], sentence: str) -> str:

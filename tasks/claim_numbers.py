@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from deskwork.tasks.claim_years import cells_of, years_named, years_of
 from deskwork.tasks.sentences import Sentence, quotes_in
 from deskwork.tools.columns import YEAR
 from deskwork.tools.number_words import number_words
 from deskwork.tools.numerals import Numeral, numerals
-from deskwork.tools.printed import currency_in, is_year, scale_in
+from deskwork.tools.printed import UNSCALED, currency_in, is_year, scale_in
 
 _MONTH = (
     r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?"
@@ -35,7 +36,7 @@ _HARMLESS = re.compile(
     r"|\b(?:the\s)?(?:19|20)\d0s\b|\b(?:19|20)\d\d\s?[-–/]\s?(?:19|20)?\d\d\b|^\s*\d{1,2}[.)]\s"
     r"|\b\d{1,2} (?:out )?of (?:the |its )?(?:last |past |previous )?\d{1,2} (?:years"
     r"|quarters|months|weeks)\b"
-    r"|\[\d+\]|\(\d{1,2}\)(?=\s)|https?://\S+",
+    r"|\[\^?\w{1,3}\]:?|\(\d{1,2}\)(?=\s)|https?://\S+|[‘'’]\d\d\b(?!\s?%)|\b(?:19|20)\d\d-\d\d\b",
     re.I,
 )
 _CITED = re.compile(r"\[E[0-9a-fA-F][^\]]*\]|\]\([^)]*\)|\{[FC][0-9a-f]{8}[^}]*\}")
@@ -45,7 +46,6 @@ _UNIT = re.compile(
     r"(?i)\([^()]*\b(?:thousands|millions|billions)\b[^()]*\)"
     r"|, in (?:US )?[$€£]? ?(?:thousands|millions|billions)\b"
 )
-_BAR = re.compile(r"(?<!\\)\|")
 _JOINED = re.compile(r"(?i)[\s,]*(?:and|or|to|versus|vs\.?|from|[-–])?[\s,]*[$€£¥]?\s*")
 
 
@@ -82,34 +82,36 @@ def stated_in(
     """
     text = _blanked(sentence.text, cited=bool(_CITED.search(sentence.text)))
     found = [n for n in numerals(text, decimal) if not is_year(n) and not _in_name(text, n)]
+    # "$32 765 million" is one number, what its parts might be beside.
+    whole = [n for n in found if " " in n.text and (n.currency or n.scale != 1 or n.percent)]
+    found = [n for n in found if not any(w.start <= n.start < w.end and n is not w for w in whole)]
     scope = f"{sentence.caption} {sentence.header} {sentence.heading}"
-    if sentence.is_row and _cells(sentence.text):
-        scope = f"{_cells(sentence.text)[0]} {scope}"  # "Net sales ($ millions)"
+    if sentence.is_row and cells_of(sentence.text):
+        scope = f"{cells_of(sentence.text)[0]} {scope}"  # "Net sales ($ millions)"
     out = []
     for index, numeral in enumerate(found):
         scale: Decimal | None = numeral.scale if numeral.scale != 1 else None
         if scale is None and not numeral.percent:
             scale = _shared_scale(text, found[index:])
-        if scale is None and not numeral.percent and (sentence.is_row or "(" in scope):
+        a_count = sentence.is_row and UNSCALED.search(cells_of(sentence.text)[0])
+        if scale is None and not (numeral.percent or a_count) and (sentence.is_row or "(" in scope):
             scale = scale_in(scope)
         if scale is None and not numeral.percent and (told := _UNIT.search(text)):
             scale = scale_in(told[0])
         currency = numeral.currency
         if not currency and sentence.is_row and not numeral.percent:
             currency = currency_in(scope)
-        years = _years_of(sentence, text, found, index)
+        years = years_of(sentence, text, found, index, months)
         points = bool(_BASIS_POINTS.match(text[numeral.end :]))
         lead = text[max(0, numeral.start - 80) : numeral.start]
         out.append(Stated(numeral, scale, currency, years, points, months, lead))
     for start, end, value, percent in number_words(text):
         numeral = Numeral(text[start:end], start, end, (value,), False, percent)
         scale = None if percent else Decimal(1)
-        out.append(Stated(numeral, scale, "", _all_years(text), months=months))
+        out.append(
+            Stated(numeral, scale, "", tuple(dict.fromkeys(years_named(text))), months=months)
+        )
     return out
-
-
-def _all_years(text: str) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(int(year) for year in YEAR.findall(text)))
 
 
 def _blanked(text: str, *, cited: bool) -> str:
@@ -147,71 +149,6 @@ def _shared_scale(text: str, following: Sequence[Numeral]) -> Decimal | None:
         if after.scale != 1:
             return after.scale
     return None
-
-
-_YEAR_BEFORE = re.compile(
-    r"(?i)(?:\b(?:a|one) year (?:earlier|ago|before|prior)|\b(?:the )?year[- ](?:earlier|ago)\b"
-    r"|\b(?:the |its )?(?:prior|previous|preceding|last)[- ](?:fiscal )?year(?:'s|’s)?)"
-)
-
-
-def _years_of(
-    sentence: Sentence, text: str, found: Sequence[Numeral], index: int
-) -> tuple[int, ...]:
-    """The years a number may be of; "a year earlier" beside it is the one before those told."""
-    years = _told(sentence, text, found, index)
-    numeral = found[index]
-    end = found[index + 1].start if index + 1 < len(found) else len(text)
-    start = found[index - 1].end if index else 0
-    behind = re.split(r"[;:.]\s|\band\b", text[numeral.end : end])[0]
-    near = f"{text[max(start, numeral.start - 30) : numeral.start]} {behind}"
-    if sentence.is_row or not years or not _YEAR_BEFORE.search(near):
-        return years
-    return (*(year - 1 for year in years), *(years if YEAR.search(near) else ()))
-
-
-def _told(sentence: Sentence, text: str, found: Sequence[Numeral], index: int) -> tuple[int, ...]:
-    if sentence.is_row:
-        own = _cell(sentence.text, found[index].start)
-        heads = _cells(sentence.header)
-        if own < len(heads) and (years := _years(heads[own])):
-            return years
-        return _years(_cells(text)[0]) if _cells(text) else ()
-    mentions = [(match.start(), int(match.group(1))) for match in YEAR.finditer(text)]
-    if not mentions:
-        return ()
-    amounts = list(found)
-    first, last = mentions[0][0], mentions[-1][0]
-    in_order = len(mentions) == len(amounts) and len(mentions) > 1
-    if in_order and (amounts[-1].end <= first or last < amounts[0].start):
-        return (mentions[index][1],)
-    numeral = found[index]
-    end = found[index + 1].start if index + 1 < len(found) else len(text)
-    start = found[index - 1].end if index else 0
-    behind = [year for at, year in mentions if numeral.end <= at < end]
-    ahead = [year for at, year in mentions if start <= at < numeral.start]
-    if behind and not ahead:
-        return (behind[0],)
-    if ahead and not behind:
-        return (ahead[-1],)
-    if ahead and behind:
-        # "In 2018, capex was 5, against 4 in 2017": what follows the number at once is its own.
-        close = re.match(r"\W*(?:\w+\W+){0,6}?(?:in|for|at|of|during|FY|fiscal)\b[^.;]{0,30}?",
-                         text[numeral.end : end], re.I)  # fmt: skip
-        return (behind[0],) if close else tuple(dict.fromkeys([ahead[-1], behind[0]]))
-    return tuple(dict.fromkeys(year for _, year in mentions))
-
-
-def _years(text: str) -> tuple[int, ...]:
-    return tuple(int(year) for year in YEAR.findall(text))
-
-
-def _cell(row: str, at: int) -> int:
-    return len(_BAR.findall(row[:at])) - 1
-
-
-def _cells(row: str) -> list[str]:
-    return _BAR.split(row.strip().strip("|"))
 
 
 def spans_of(text: str, labels: Collection[str]) -> list[tuple[int, int]]:

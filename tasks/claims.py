@@ -8,10 +8,11 @@ is a figure of the job, a number of what it cites, or a change between two of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from deskwork.tasks.claim_bound import FIGURE, bound_problems, source_of
 from deskwork.tasks.claim_bounds import wrong_multiple
 from deskwork.tasks.claim_computing import Source, other_length
 from deskwork.tasks.claim_matching import Match, match, wrong_direction
@@ -23,7 +24,10 @@ from deskwork.tools.figures import Figure, figure_id
 from deskwork.tools.printed import Printed, years_in
 
 CITATION = re.compile(r"\[(E[0-9a-f]{8}(?:\s*[,;]\s*E[0-9a-f]{8})*)\]")
-FIGURE = re.compile(r"\{(F[0-9a-f]{8})(\|abs)?\}")
+_NOTE = re.compile(r"\[\^(\w+)\](?!:)")
+_NOTES = re.compile(r"(?m)^\[\^(\w+)\]:(.*)$")
+_WORDS_SAID = 7
+"""Words from which on what stands in quotation marks was said by somebody, and is no title."""
 _ID = re.compile(r"E[0-9a-f]{8}")
 _LOOKS_CITED = re.compile(r"\[(E[0-9A-Za-z]{1,16})\]")
 CHART = re.compile(r"\{(C[0-9a-f]{8})\}")
@@ -81,7 +85,9 @@ def check(
     figures: dict[str, Figure] = {}
     sentences = sentences_of(text)
     whole = _Whole(
-        cited_in(text), " ".join(sentence.text for sentence in sentences if sentence.is_heading)
+        cited_in(text),
+        " ".join(sentence.text for sentence in sentences if sentence.is_heading),
+        dict(_NOTES.findall(text)),
     )
     for sentence in sentences:
         claim, stated = _claim(sentence, ledger, whole)
@@ -103,14 +109,16 @@ def cited_in(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Whole:
-    """What a text cites, which its headings may sum up, and those headings."""
+    """What a text cites, which its headings may sum up, those headings, and its footnotes."""
 
     cited: tuple[str, ...]
     headings: str
+    notes: Mapping[str, str]
 
 
 def _claim(sentence: Sentence, ledger: Ledger, whole: _Whole) -> tuple[Claim | None, list[Figure]]:
-    own = whole.cited if sentence.is_heading else cited_in(sentence.text)
+    notes = " ".join(whole.notes.get(name, "") for name in _NOTE.findall(sentence.text))
+    own = whole.cited if sentence.is_heading else cited_in(f"{sentence.text} {notes}")
     names = own or (cited_in(sentence.caption) if sentence.is_row else ())
     bound = [name for name, _ in FIGURE.findall(sentence.text)]
     known = [ledger.figures[name] for name in bound if name in ledger.figures]
@@ -129,15 +137,20 @@ def _claim(sentence: Sentence, ledger: Ledger, whole: _Whole) -> tuple[Claim | N
     header = sentence.is_row and sentence.text == sentence.header
     scope = f"{sentence.header} {sentence.caption if sentence.is_row else ''} {sentence.heading}"
     months = meant(CITATION.sub("", sentence.text), scope, whole.headings)
-    numbers = [] if header else stated_in(sentence, ".", months)
-    if not ((names and not sentence.is_heading) or bound or odd or numbers):
+    numbers = stated_in(sentence, ".", months)
+    if header:  # what heads a column is no figure, unless it is said to be one
+        numbers = [n for n in numbers if n.numeral.currency or n.numeral.percent]
+    unsaid = _unsaid(sentence, behind)
+    if not ((names and not sentence.is_heading) or bound or odd or numbers or unsaid):
         return None, []
     looked_up = () if sentence.is_heading else behind
     problems = odd + [problem for name in looked_up if (problem := ledger.problem(name))]
     problems += _misquoted(sentence, behind, ledger)
-    problems += _misdated(sentence, known)
+    problems += _misdated(sentence, [f for f in known if f.formula or not source_of(f, ledger)])
     problems += _of_other_lengths(known, months)
+    problems += bound_problems(sentence, ledger, months, lambda t: CITATION.sub("", t))
     problems += _scaled_again(sentence.text)
+    problems += unsaid
     if behind and not sentence.is_heading and (stranger := ledger.stranger(sentence.text, behind)):
         problems.append(f"it names {stranger}, and what it cites is from another company's file")
     stated = [*known, *_quoted_figures(sentence, behind, ledger)]
@@ -191,6 +204,14 @@ def _misquoted(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> li
         for passage in quoted(sentence.text)
         if names and len(passage) > 12 and not stands(passage)
     ]
+
+
+def _unsaid(sentence: Sentence, names: tuple[str, ...]) -> list[str]:
+    """Quotations whose source the sentence doesn't tell."""
+    if names or sentence.is_heading or sentence.text.startswith(">"):
+        return []
+    long = (p for p in quoted(sentence.text) if len(p.split()) >= _WORDS_SAID)
+    return [f"it quotes “{passage[:60]}” and cites nothing" for passage in long]
 
 
 def _quoted_figures(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> list[Figure]:

@@ -86,7 +86,9 @@ class Ledger:
         item = self.evidence.get(name)
         if item is None:
             return False
-        parts = [part.strip() for part in re.split(r"\s*(?:…|\.\.\.|\[\.\.\.\])\s*", passage)]
+        # “[Best Buy] generated”: what stands in brackets is not the source's.
+        parts = re.split(r"\s*(?:…|\.\.\.|\[[^\]]*\])\s*", passage)
+        parts = [part.strip().rstrip(",;") for part in parts]
         return all(quotes.find(item.quote, part) for part in parts if part)
 
     def stranger(self, sentence: str, names: Sequence[str]) -> str:

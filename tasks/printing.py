@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from deskwork.tasks.claims import FIGURE, Claim
+from deskwork.tasks.claim_bound import FIGURE
+from deskwork.tasks.claims import Claim
 from deskwork.tools.figures import Figure
 
 MARK = "**[not supported]**"

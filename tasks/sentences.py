@@ -99,7 +99,7 @@ def _split(block: str) -> list[str]:
     return [*parts, block[start:]]
 
 
-_PAIRS = (("«", "»"), ("„", "“"), ("„", "”"))
+_PAIRS = (("«", "»"), ("「", "」"), ("„", "“"), ("„", "”"))
 _STRAIGHT = re.compile(r'(?<![\w\d])"(?=\S)([^"\n]+?)(?<=\S)"(?![\w])')
 _SINGLE = re.compile(r"(?<!\w)[‘'](?=\S)([^‘’'\n]*(?:\w['’]\w[^‘’'\n]*)*)(?<=\S)[’'](?!\w)")
 _WORDS_IN_SINGLE = 4

@@ -11,6 +11,8 @@ from deskwork.tools.numerals import Numeral
 YEAR = re.compile(r"(?<![\d.,])(?:FY\s?)?'?((?:19|20)\d\d)(?!\d|[.,]\d)")
 _LOOK_UP = 60
 """Lines above a row in which its columns' headings may stand."""
+_DATE_LINES = 8
+_DATE_PART = re.compile(r"\s*(?:[A-Z][a-z]{2,8}\.?)?\s*(?:\d{1,2},?)?\s*")
 _EARLY = re.compile(r"(?i)\b(?:jan|feb)")
 
 
@@ -41,6 +43,14 @@ def columns_of(numbers: Sequence[Numeral], page: str, start: int) -> dict[int, C
     return found
 
 
+def _heading_lines(lines: Sequence[str], at: int) -> str:
+    """A line of years with what stands above it of their dates, given in lines of their own."""
+    first = max(0, at - 1)
+    while first > 0 and at - first < _DATE_LINES and _DATE_PART.fullmatch(lines[first]):
+        first -= 1
+    return " ".join(lines[first : at + 1])
+
+
 def _above(page: str, start: int, count: int) -> list[Column]:
     """The columns over a row, from the nearest lines above that name as many years."""
     lines = page[:start].split("\n")[-_LOOK_UP:]
@@ -48,7 +58,7 @@ def _above(page: str, start: int, count: int) -> list[Column]:
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at]
         words = re.findall(r"[A-Za-z]{3,}", line)
-        near = " ".join(lines[max(0, at - 1) : at + 1])
+        near = _heading_lines(lines, at)
         years = [Column(int(year), bool(_EARLY.search(near))) for year in YEAR.findall(line)]
         if len(years) == count and len(words) <= 4 * count + 4:
             return years

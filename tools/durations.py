@@ -105,18 +105,13 @@ def lengths_of(
     dashes = [m.start() for m in _DASH.finditer(line) if m.start() > first]
     columns = sorted({*places, *dashes})
     named = _over_table(table, row) if table else []
-    if not named and not (table and any(YEAR.search(cell) for cell in _heads(table, row))):
-        named = _over_line(page, start, len(columns))
+    named = named or _over_line(page, start, len(columns))
     if len(set(named)) == 1:
         return [named[0]] * len(places)
     if named and len(columns) % len(named) == 0:
         share = len(columns) // len(named)
         return [named[columns.index(place) // share] for place in places]
     return [0] * len(places)
-
-
-def _heads(table: Table, row: int) -> list[str]:
-    return [cell for cells in table.rows[: min(headings(table), row)] for cell in cells if cell]
 
 
 def _over_table(table: Table, row: int) -> list[int]:

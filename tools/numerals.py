@@ -39,7 +39,7 @@ CURRENCIES = {
 _CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|CNY|RMB|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|KRW|HKD|SGD|ZAR"
 _SIGNS = "|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True))
 _BEFORE = re.compile(rf"({_SIGNS}|\b(?:{_CODES}))\s*$")
-_AFTER = re.compile(rf"\s*({_SIGNS}|(?:{_CODES})\b)")
+_AFTER = re.compile(rf"\s*({_SIGNS}|(?:{_CODES})\b)(?!\s?\d)")
 _WORDS = (
     (r"万|萬", 4),
     (r"亿|億", 8),
@@ -48,9 +48,11 @@ _WORDS = (
     (r"billions?\b|bn\b|b\b|milliarden?\b|mrd\b|milliards?\b|miliardi?\b", 9),
     (r"millions?\b|millionen\b|mio\b|mln\b|mn\b|mm\b|millones\b|milhões\b|milioni\b|m\b", 6),
 )
-_SCALE = [(re.compile(rf"\s?-?(?:{words})", re.I), Decimal(10) ** power) for words, power in _WORDS]
+_SCALE = [
+    (re.compile(rf"\s?\)?\s?-?(?:{words})", re.I), Decimal(10) ** power) for words, power in _WORDS
+]
 _LETTER = re.compile(r"\s?(?:k|b|m)\b", re.I)
-_PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b|prozent\b|pct\b|pour cent\b)", re.I)
+_PERCENT = re.compile(r"\s?\)?\s?(?:%|percent\b|per cent\b|prozent\b|pct\b|pour cent\b)", re.I)
 
 
 @dataclass(frozen=True)

@@ -14,23 +14,28 @@ from decimal import Decimal
 
 from deskwork.tools.columns import YEAR, Column, columns_of
 from deskwork.tools.documents import Table
-from deskwork.tools.durations import headed, lengths_of
+from deskwork.tools.durations import headed, lengths_of, spoken
 from deskwork.tools.numerals import CURRENCIES, Numeral, decimal_mark, numerals
 from deskwork.tools.readers.units import unit_of
 from deskwork.tools.rows import heading_over, headings, is_figure, row_at
 
 _SCALES = (
-    ("thousand|000s|tausend|milliers", 3),
-    ("million|mn\\b|mm\\b|mio", 6),
-    ("billion|bn\\b|mrd|milliarde|milliard", 9),
+    ("thousand|000s|tausend|milliers|[$€£]\\s?K\\b", 3),
+    ("million|mn\\b|mm\\b|mio|[$€£]\\s?M\\b", 6),
+    ("billion|bn\\b|mrd|milliarde|milliard|[$€£]\\s?B\\b", 9),
     ("trillion", 12),
     ("lakh|lac", 5),
     ("crore", 7),
 )
-_UNSCALED = re.compile(
+UNSCALED = re.compile(
     r"(?i)per (?:common |ordinary |diluted |basic )*share|percent|%|ratio|number of employees|rate"
-    r"|\bEPS\b|employees|headcount|\bdays\b|stores|years"
+    r"|\bEPS\b|employees|headcount|\bdays\b|\bstores?\b|years"
 )
+_NON_GAAP = re.compile(
+    r"(?i)\bnon-?\s?GAAP\b|\badjusted\b(?! for)|\bunderlying\b|\bcore (?:earnings|EPS)\b"
+)
+_NUMBERS_BEHIND = re.compile(r"(?:\s+[($€£-]*\s?(?:\d[\d,.]*)?\s?[)%]*)+$")
+_CADENCE = re.compile(r"(?i)\bquarterly\b|\bsix[- ]month\b|\bper quarter\b|\bevery quarter\b")
 _ENDS_IN_COLUMNS = re.compile(r"(?:[($€£\-\s]*\d[\d,.]*[)%]*\s+)[($€£\-\s]*\d[\d,.]*[)%]*\s*$")
 _AT_A_TIME = re.compile(
     r"(?i)\b(?:beginning|end) of (?:the )?(?:period|year|quarter)|\bbalances? (?:at|as of)"
@@ -45,7 +50,8 @@ class Printed:
     """A number of a quote: ``scale`` is a power of ten as a factor, ``years`` those of its
     column's heading or, in prose, of its sentence; ``label`` is its row's. ``early`` tells of a
     period that ends in January or February; ``alike`` counts the numbers of its kind in its row.
-    ``months`` is its period's length, 0 where its headings don't tell one.
+    ``months`` is its period's length, 0 where its headings don't tell one; ``basis`` is "GAAP" or
+    "non-GAAP" where label or headings say so. ``lead`` is what stands before it in prose.
     """
 
     numeral: Numeral
@@ -57,6 +63,8 @@ class Printed:
     early: bool = False
     alike: int = 1
     months: int = 0
+    basis: str = ""
+    lead: str = ""
 
     @property
     def value(self) -> Decimal:
@@ -85,6 +93,23 @@ def currency_in(text: str) -> str:
             return code
     found = re.search(r"\b(USD|EUR|GBP|CHF|JPY|INR|CNY|RMB|CAD|AUD|SEK|NOK|DKK)\b", text)
     return found.group() if found else ""
+
+
+def basis_in(text: str) -> str:
+    """The basis that a heading or a label tells, "GAAP" or "non-GAAP"; "" for both or none."""
+    other = bool(_NON_GAAP.search(text))
+    plain = bool(re.search(r"\b(?:US )?GAAP\b", _NON_GAAP.sub("", text)))
+    return "" if other == plain else "non-GAAP" if other else "GAAP"
+
+
+def _bare(label: str) -> str:
+    """A label without the numbers that its cell holds as well."""
+    return _NUMBERS_BEHIND.sub("", label).strip()
+
+
+def _own_scale(label: str) -> Decimal | None:
+    """The scale a row's label tells of its row alone: "Revenue ($B)"."""
+    return scale_in(" ".join(re.findall(r"\([^()]*\)", label)))
 
 
 def years_in(text: str) -> tuple[int, ...]:
@@ -166,10 +191,11 @@ def _in_row(
     for cell in row:
         total += len(_letters(cell))
         ends.append(total)
-    label = row_at(place.table, place.number).label
+    label = _bare(row_at(place.table, place.number).label)
     told = " ".join([place.table.unit, *_headings_of(place.table)])
-    factor = scale_in(told) or scale_in(unit) or Decimal(1)
+    factor = _own_scale(label) or scale_in(told) or scale_in(unit) or Decimal(1)
     currency = currency_in(told) or currency_in(unit)
+    whole = basis_in(f"{place.table.title} {told}")
     for index, numeral in enumerate(numbers):
         at = place.start + len(_letters(line[: numeral.start]))
         column = next((c for c, end in enumerate(ends) if at < end), len(row) - 1)
@@ -177,7 +203,7 @@ def _in_row(
         years, early = years_in(heading), bool(re.search(r"\b(?:Jan|Feb)", heading))
         if not years and index in above:
             years, early = (above[index].year,), above[index].early
-        unscaled = numeral.percent or _UNSCALED.search(f"{label} {heading}")
+        unscaled = numeral.percent or UNSCALED.search(f"{label} {heading}")
         own = numeral.scale if numeral.scale != 1 or unscaled else factor
         if column == 0 and not is_figure(row[0]):
             own = numeral.scale  # a number of the label itself
@@ -185,7 +211,8 @@ def _in_row(
         alike = sum(other.percent == numeral.percent for other in numbers)
         lengths = headed(heading)
         months = lengths[0] if len(set(lengths)) == 1 else 0
-        yield Printed(numeral, own, money, years, heading, label, early, alike, months)
+        basis = basis_in(f"{label} {heading}") or whole
+        yield Printed(numeral, own, money, years, heading, label, early, alike, months, basis)
 
 
 def _headings_of(table: Table) -> Iterator[str]:
@@ -203,20 +230,26 @@ def _in_prose(
 ) -> Iterator[Printed]:
     """Numbers of sentences; a row that no table was found for takes the page's unit and years."""
     words = re.findall(r"[A-Za-z]{2,}", line)
-    is_row = len(words) < 12 and not re.search(r"[.;]\s*$|\b(?:was|were|is|are|by|to)\b", line)
+    is_row = len(words) < 12 and not re.search(
+        r"[.;]\s*$|[a-z]{3,}\s*$|\b(?:was|were|is|are|by|to)\b", line
+    )
     is_row = is_row or bool(_ENDS_IN_COLUMNS.search(line))
-    factor = scale_in(unit) if is_row and unit else None
     label = ""
     if is_row:
-        label = line[:label_end].strip() or re.split(r"[\d$€£(]", line)[0].strip()
+        label = _bare(line[:label_end]) or re.split(r"[\d$€£(]", line)[0].strip()
+    factor = _own_scale(label) or (scale_in(unit) if is_row and unit else None)
     for index, numeral in enumerate(numbers):
-        unscaled = numeral.percent or numeral.scale != 1 or _UNSCALED.search(line)
+        unscaled = numeral.percent or numeral.scale != 1 or UNSCALED.search(line)
         in_label = is_row and numeral.start < label_end
         own = numeral.scale if unscaled or factor is None or in_label else factor
         currency = numeral.currency or (currency_in(unit) if is_row and unit else "")
-        years, early = years_in(line) or years_in(quote), False
+        years, early = (years_in(line) if is_row else ()) or years_in(quote), False
         if is_row and index in above:
             years, early = (above[index].year,), above[index].early
         alike = sum(other.percent == numeral.percent for other in numbers) if is_row else 1
         money = "" if numeral.percent else currency
-        yield Printed(numeral, own, money, years, "", label, early, alike)
+        lead = "" if is_row else line[max(0, numeral.start - 60) : numeral.start]
+        parts = {length for length in spoken(_CADENCE.sub("", quote)) if length < 12}
+        months = parts.pop() if len(parts) == 1 and not is_row else 0
+        basis = basis_in(label) or basis_in(lead[-30:])
+        yield Printed(numeral, own, money, years, "", label, early, alike, months, basis, lead)

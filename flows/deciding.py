@@ -11,6 +11,7 @@ from prefect import flow
 
 from deskwork.flows.launching import launch, request_going_on
 from deskwork.tasks import records
+from deskwork.tasks.delivery.record import Decided, decide_deliveries
 from deskwork.tasks.outcomes import Outcome
 from deskwork.tasks.plan import read_plan
 from deskwork.tasks.requests import DecisionRequest, JobRequest
@@ -48,6 +49,9 @@ def _decided(request: DecisionRequest) -> tuple[str, JobRequest]:
                     f"This is no plan: {error}", "Change what plan.json holds."
                 ) from None
             records.decide_plan(bench.journal, request.job, plan.model_dump(exclude_defaults=True))
+        elif request.decision in ("send again", "count as sent"):
+            decided: Decided = "again" if request.decision == "send again" else "sent"
+            decide_deliveries(bench.journal, request.job, decided)
         else:
             result = UNKNOWN if request.decision == "give the call up" else None
             records.decide(bench.journal, bench.blobs, request.job, result)

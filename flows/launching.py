@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from deskwork.flows import running
 from deskwork.tasks import faults
+from deskwork.tasks.briefing_requests import BriefingRequest
 from deskwork.tasks.connected_tools import named_tools
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.limits import Limits
@@ -53,6 +54,7 @@ lost = threading.Event()
 """Set once the Prefect server went away: its clean-up at the process's end would wait for it."""
 
 FLOWS = {
+    "briefing": ("deskwork.flows.standing", "briefing_flow", BriefingRequest),
     "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
     "documents": ("deskwork.flows.extracting", "documents_flow", DocumentsRequest),
     "evaluate": ("deskwork.flows.evaluating", "evaluate_flow", EvaluationRequest),

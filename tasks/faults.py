@@ -21,6 +21,8 @@ POINTS = (
     "before-result",
     "result-recorded",
     "publishing",
+    "delivering",
+    "delivered",
     "before-outcome",
     "after-outcome",
 )

@@ -16,9 +16,15 @@ from prefect.utilities.callables import get_call_parameters
 
 from deskwork.tasks import model_step, tool_step
 from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.delivery import step
+from deskwork.tasks.delivery.parcel import Parcel
+from deskwork.tasks.delivery.targets import Target
 from deskwork.tasks.retries import DEFAULT_RETRIES
 from deskwork.tasks.session import Session
 from deskwork.tools.errors import Transient
+
+DELIVERY_PAUSES = (2.0, 10.0, 30.0)
+"""Seconds between the tries of a delivery that surely failed; later, `deskwork resume` tries."""
 
 
 async def _may_pass(task: Any, task_run: Any, state: Any) -> bool:
@@ -48,26 +54,45 @@ async def run_tool(session: Session, conversation: Conversation, place: int, nam
     await tool_step.run_call(session, conversation, place, call)
 
 
+@task(
+    name="deliver the report",
+    task_run_name="{name}",
+    retries=len(DELIVERY_PAUSES),
+    retry_delay_seconds=list(DELIVERY_PAUSES),
+    retry_condition_fn=_may_pass,
+    cache_policy=NO_CACHE,
+    persist_result=False,
+)
+async def deliver_report(
+    session: Session, place: int, target: Target, parcel: Parcel, refused: list[str], name: str
+) -> None:
+    """One delivery, recorded before it begins and when it has ended."""
+    refused += await step.deliver(session, place, target, parcel)
+
+
 class Steps(NamedTuple):
     """How the loop runs its steps."""
 
     ask_model: Callable[[Session, Conversation, str], Awaitable[None]]
     run_tool: Callable[[Session, Conversation, int, str], Awaitable[None]]
+    deliver: Callable[[Session, int, Target, Parcel, list[str], str], Awaitable[None]]
 
 
-async def _at_once(step: Any, *args: Any) -> None:
+async def _at_once(todo: Any, *args: Any) -> None:
     """Run a task of this module. Its run is made here, so that it begins with Running.
 
     Prefect would announce each as Pending first, a tenth of a millisecond earlier: an event to
     send, and a row in the server's database, for a third of all that a step costs there.
     """
-    parameters = get_call_parameters(step.fn, args, {})
-    run = await step.create_local_run(parameters=parameters)
-    await run_task_async(step, task_run=run, parameters=parameters)
+    parameters = get_call_parameters(todo.fn, args, {})
+    run = await todo.create_local_run(parameters=parameters)
+    await run_task_async(todo, task_run=run, parameters=parameters)
 
 
-AS_TASKS = Steps(partial(_at_once, ask_model), partial(_at_once, run_tool))
+AS_TASKS = Steps(
+    partial(_at_once, ask_model), partial(_at_once, run_tool), partial(_at_once, deliver_report)
+)
 """Each step a Prefect task, under the flow that runs."""
 
-PLAIN = Steps(ask_model.fn, run_tool.fn)
+PLAIN = Steps(ask_model.fn, run_tool.fn, deliver_report.fn)
 """The same steps as plain calls, for tests of the logic that need no server."""

@@ -13,7 +13,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from deskwork.flows.launching import launch
-from deskwork.tasks.briefing_requests import BriefingRequest, request_of
+from deskwork.tasks.briefing_requests import BriefingRequest, request_by_hand
 from deskwork.tasks.briefings import read_briefing
 from deskwork.tasks.delivery.secrets import check_here
 from deskwork.tasks.encoding import clean
@@ -137,7 +137,7 @@ async def briefing(
     compared with the last that came to its end. Raises `WrongUse` that lists what is wrong in the
     file, and `BadFile` for what is no YAML.
     """
-    request = request_of(read_briefing(Path(file)))
+    request = request_by_hand(read_briefing(Path(file)))
     check_here(request.delivery)
     if limits:
         request = request.model_copy(update={"limits": limits})

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from deskwork.tasks.briefings import FORMS, Briefing
 from deskwork.tasks.delivery.targets import Form, Target
 from deskwork.tasks.encoding import dumps
-from deskwork.tasks.requests import SourcesRequest
+from deskwork.tasks.requests import JobRequest, SourcesRequest
 
 NAME = r"^[a-z0-9][a-z0-9-]{0,49}$"
 
@@ -72,30 +72,40 @@ class BriefingRequest(SourcesRequest):
     def definition(self) -> str:
         """A digest of what its file says, without which run it is and what may change."""
         left_out = {"issue", "job", "limits"}
-        stated = self.model_dump(mode="json", by_alias=True, exclude=left_out)
-        return hashlib.sha256(dumps(stated)).hexdigest()
+        rest = self.model_dump(mode="json", by_alias=True, exclude=left_out)
+        return hashlib.sha256(dumps(rest)).hexdigest()
 
 
-class WatchRequest(BaseModel):
+class WatchRequest(JobRequest):
     """Looking for new filings; each starts a run of the standing report, once."""
 
-    model_config = ConfigDict(extra="forbid")
-
+    question: str = Field(default="Look for new filings.", description="What it is for.")
     briefing: BriefingRequest = Field(description="What each new filing starts.")
     forms: list[str] = Field(min_length=1, description="Forms, such as 10-K.")
     companies: list[str] = Field(min_length=1, description="Tickers, CIKs or names.")
+
+    @property
+    def name(self) -> str:
+        """The id of the job that holds what was seen."""
+        return f"watch-{self.briefing.name}"
+
+    @property
+    def identity(self) -> list[str]:
+        """One watch for each standing report, whatever it looks for."""
+        return ["watch", self.briefing.name]
 
 
 def request_of(briefing: Briefing) -> BriefingRequest:
     """The request for a run of a standing report, by its file."""
     sources = briefing.sources
+    online = True if sources.filings_of or briefing.trigger else None
     return BriefingRequest(
         name=briefing.name,
         question=briefing.question,
         sections=briefing.sections,
         timezone=briefing.schedule.timezone if briefing.schedule else "UTC",
         files=sources.files,
-        web=sources.web if not sources.filings_of else True,
+        web=online if sources.web is None else sources.web,
         filings_of=sources.filings_of,
         limits=briefing.limits,
         budget=briefing.budget,
@@ -106,6 +116,37 @@ def request_of(briefing: Briefing) -> BriefingRequest:
     )
 
 
-def plain(request: BaseModel) -> dict[str, Any]:
+def request_by_hand(briefing: Briefing) -> BriefingRequest:
+    """The same for a run that no filing has started: its words stand for all that may."""
+    request = request_of(briefing)
+    if briefing.trigger is None:
+        return request
+    filings = briefing.trigger.filings
+    words = {
+        "{company}": " and ".join(filings.companies),
+        "{form}": " or ".join(filings.forms),
+        "{accession}": "of each",
+    }
+
+    def filled(text: str) -> str:
+        for name, value in words.items():
+            text = text.replace(name, value)
+        return text
+
+    sections = [filled(section) for section in request.sections]
+    return request.model_copy(update={"question": filled(request.question), "sections": sections})
+
+
+def watch_of(briefing: Briefing) -> WatchRequest:
+    """The request for a look for new filings. The file must have a trigger."""
+    assert briefing.trigger is not None
+    filings = briefing.trigger.filings
+    watch = WatchRequest(
+        briefing=request_of(briefing), forms=filings.forms, companies=filings.companies
+    )
+    return watch.model_copy(update={"job": watch.name})
+
+
+def stated(request: BaseModel) -> dict[str, Any]:
     """A request as JSON holds it, in the names of its file."""
     return request.model_dump(mode="json", by_alias=True)

@@ -42,7 +42,7 @@ def _interval(text: str) -> str:
 def _timezone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (OSError, ValueError):
+    except (KeyError, OSError, ValueError):
         raise ValueError("there is no such time zone; it is a name such as Europe/Berlin") from None
     return name
 
@@ -176,7 +176,7 @@ def read_briefing(path: Path) -> Briefing:
     except ValidationError as error:
         rows = "\n".join(f"  {_told(row, value)}" for row in error.errors())
         raise WrongUse(
-            f"{path} is not in order:\n{rows}", "docs/briefings.md has each key."
+            f"{path} is not in order:\n{rows}\n", "docs/briefings.md has each key."
         ) from None
     return _placed(briefing, path.absolute().parent)
 
@@ -211,12 +211,15 @@ def _told(row: Any, value: Any) -> str:
         return f"{given}: it is missing; add it"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return f"{given}: `kind` is one of {', '.join(_KINDS)}"
+    if kind in ("model_type", "model_attributes_type") and _is_secret(row["loc"]):
+        # Nothing is shown of it: it may be the secret itself.
+        return f"{given}: write where the secret is, not the secret: {{env: VARIABLE}}"
     message = row["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     if isinstance(row["input"], dict):
         return f"{given}: {message}"
     if "pattern" in row.get("ctx", {}):
-        message = _PATTERNS.get(str(where[-1]), message)
+        message = _PATTERNS.get(str(where[-1]), _PATTERNS["from"])
     return f"{given} can't be {row['input']!r}: {message}"
 
 
@@ -227,6 +230,10 @@ _PATTERNS = {
     "env": "it is the name of an environment variable, not the secret itself",
     "from": "it is one mail address, such as desk@example.com",
 }
+
+
+def _is_secret(where: tuple[Any, ...]) -> bool:
+    return where[-1] in ("password", "token") or where[-2:] == ("chat", "url")
 
 
 def _keys_at(where: tuple[Any, ...]) -> list[str]:

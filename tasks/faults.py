@@ -23,6 +23,8 @@ POINTS = (
     "publishing",
     "delivering",
     "delivered",
+    "filing-found",
+    "filing-reported",
     "before-outcome",
     "after-outcome",
 )

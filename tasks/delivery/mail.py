@@ -35,7 +35,11 @@ def mail_of(target: Mail, parcel: Parcel) -> EmailMessage:
         kind = _TYPES.get(suffix) or mimetypes.guess_type(path.name)[0] or ""
         main, _, sub = (kind or "application/octet-stream").partition("/")
         message.add_attachment(
-            path.read_bytes(), maintype=main, subtype=sub, filename=f"{parcel.job}.{suffix}"
+            path.read_bytes(),
+            maintype=main,
+            subtype=sub,
+            filename=f"{parcel.job}.{suffix}",
+            params={"charset": "utf-8"} if main == "text" else None,
         )
     return message
 

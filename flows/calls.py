@@ -17,7 +17,7 @@ from deskwork.tasks.briefing_requests import BriefingRequest, request_by_hand
 from deskwork.tasks.briefings import read_briefing
 from deskwork.tasks.delivery.secrets import check_here
 from deskwork.tasks.encoding import clean
-from deskwork.tasks.issues import issue_of
+from deskwork.tasks.issues import check_filings, issue_of
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome
 from deskwork.tasks.profiles import Tier
@@ -139,6 +139,7 @@ async def briefing(
     """
     request = request_by_hand(read_briefing(Path(file)))
     check_here(request.delivery)
+    check_filings(request.filings_of, load_settings())
     if limits:
         request = request.model_copy(update={"limits": limits})
     return await launch("briefing", await asyncio.to_thread(_by_hand, request), transport)

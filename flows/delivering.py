@@ -6,6 +6,7 @@ from pydantic import TypeAdapter
 
 from deskwork.flows.running import Run
 from deskwork.tasks.delivery.parcel import NotReached, Refused, parcel_of
+from deskwork.tasks.delivery.step import Delivery
 from deskwork.tasks.delivery.targets import Target
 from deskwork.tasks.progress import tell
 from deskwork.tasks.report import Report
@@ -28,8 +29,10 @@ async def deliver_all(run: Run, report: Report) -> list[str]:
     refused: list[str] = []
     for place, target in enumerate(targets, 1):
         parcel = parcel_of(report, run.files, f"{job}.{place}", request["outputs"])
+        delivery = Delivery(place, target, parcel)
         try:
-            await steps.deliver(run.session, place, target, parcel, refused, str(target))
+            await steps.deliver(run.session, delivery, str(target))
+            refused += delivery.refused
             tell("publish", job, f"delivered: {target}")
         except WaitingForPerson as error:
             waiting.append(error)

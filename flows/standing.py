@@ -22,7 +22,7 @@ from deskwork.flows.investigation import Research
 from deskwork.flows.running import RESEARCHED, Run, run_job
 from deskwork.tasks.briefing_requests import BriefingRequest
 from deskwork.tasks.changes import changes_between
-from deskwork.tasks.issues import issue_of
+from deskwork.tasks.issues import check_filings, issue_of
 from deskwork.tasks.progress import tell
 from deskwork.tasks.publishing import publish
 from deskwork.tasks.report import Report
@@ -97,6 +97,7 @@ class Standing:
 
     async def _researched(self) -> None:
         """Make the report, and record that it is made."""
+        check_filings(self.request["filings_of"], self.session.settings)
         problem: list[str] = []
         try:
             await Research(self.run, self.out, self._compared).work()

@@ -15,8 +15,10 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run as current_run
-from prefect.states import Completed, Failed
+from prefect.states import Completed
 
+from deskwork.flows.agent import prefect_state
+from deskwork.flows.running import Ended
 from deskwork.flows.standing import briefing_flow
 from deskwork.flows.stopping import take_signals
 from deskwork.tasks import faults
@@ -26,11 +28,11 @@ from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.progress import tell
 from deskwork.tasks.settings import load_settings
 from deskwork.tasks.starts import find_or_create, make_start
-from deskwork.tasks.states import state_of
+from deskwork.tasks.states import NeedsReview, state_of
 from deskwork.tasks.watched import Seen, seen_in
 from deskwork.tasks.workbench import Workbench
 from deskwork.tasks.writer import Writer
-from deskwork.tools.errors import DeskworkError, JobHeld, NotFound, ToolError
+from deskwork.tools.errors import DeskworkError, JobHeld, NotFound, Stop, ToolError
 from deskwork.tools.filings.companies import Company, find_company
 from deskwork.tools.filings.edgar import Edgar
 from deskwork.tools.filings.submissions import Filing, list_filings
@@ -66,7 +68,7 @@ async def watch_flow(request: WatchRequest) -> State[Any]:
         writer.release(state, reason)
         tell("end", writer.job, f"{state}: {reason}")
         bench.journal.database.close()
-    return Completed(message=reason) if state == "done" else Failed(message=reason)
+    return prefect_state(Ended(writer.job, state, reason, reason))
 
 
 def _held(bench: Workbench, request: WatchRequest, flow_run: str | None) -> Writer:
@@ -83,14 +85,17 @@ class Watch:
         self.writer = writer
         self.request = request
         settings = bench.settings
+        self.edgar = Edgar(Web(settings.web, settings.home))
         # What was fetched an hour ago says nothing of what is new.
-        self.edgar = Edgar(Web(replace(settings.web, max_age=0), settings.home))
+        self.fresh = Edgar(Web(replace(settings.web, max_age=0), settings.home))
         self.ended: list[str] = []
+        self.left: list[str] = []
 
     async def look(self) -> str:
         """Look at each company; what came of it in words.
 
-        A company that can't be looked at keeps none of the others. Raises `ToolError` for those.
+        A company that can't be looked at keeps none of the others. Raises `ToolError` for those,
+        and `NeedsReview` for runs that did not come to their end.
         """
         problems: list[ToolError] = []
         for text in self.request.companies:
@@ -102,14 +107,17 @@ class Watch:
                 problems.append(error)
         if problems:
             raise ToolError("; ".join(one.message for one in problems), problems[0].hint)
-        return "; ".join(self.ended) or "no new filing"
+        told = "; ".join([*self.left, *self.ended])
+        if self.left:
+            raise NeedsReview(f"{told}.", "`deskwork resume JOB` goes on with each.")
+        return told or "no new filing"
 
     async def _look_at(self, company: Company) -> None:
         seen = await asyncio.to_thread(seen_in, self.bench.journal, self.writer.job, company.cik)
         wanted = [form.strip().upper() for form in self.request.forms]
         first = [form for form in wanted if form not in seen.forms]
         filings = await list_filings(
-            self.edgar, company, forms=wanted, since=seen.since(datetime.now(UTC)), top=MOST
+            self.fresh, company, forms=wanted, since=seen.since(datetime.now(UTC)), top=MOST
         )
         if first:
             known = [filing for filing in filings if _form(filing) in first]
@@ -144,7 +152,9 @@ class Watch:
             # It never came so far as to have a job: what kept it from that is its error.
             await state.aresult()
             raise
-        self.ended.append(f"{job}: {found.state}")
+        if found.state == "stopped":
+            raise Stop(f"Job {job} was stopped.", "The next look goes on with it.")
+        (self.ended if found.state in FINISHED else self.left).append(f"{job}: {found.state}")
 
     def _has_ended(self, job: str) -> bool:
         try:

@@ -199,7 +199,8 @@ def _claims(
 
 def _likeness(one: str, other: str) -> float:
     words = SequenceMatcher(None, _letters(one).split(), _letters(other).split(), autojunk=False)
-    return words.ratio() if words.real_quick_ratio() >= ALIKE else 0.0
+    likely = words.real_quick_ratio() >= ALIKE and words.quick_ratio() >= ALIKE
+    return words.ratio() if likely else 0.0
 
 
 def _letters(text: str) -> str:

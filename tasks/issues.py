@@ -13,7 +13,9 @@ from zoneinfo import ZoneInfo
 
 from deskwork.tasks.briefing_requests import BriefingRequest, Issue, NewFiling
 from deskwork.tasks.journal import FINISHED, Job, Journal
+from deskwork.tasks.settings import Settings
 from deskwork.tasks.starts import first_entry, key_of
+from deskwork.tools.errors import WrongUse
 from deskwork.tools.library import fingerprint
 
 
@@ -44,6 +46,16 @@ def issue_of(
     return request.model_copy(
         update={"job": name, "issue": issue, "question": question_of(request, issue)}
     )
+
+
+def check_filings(companies: list[str], settings: Settings) -> None:
+    """Raise `WrongUse` where filings are to be used and the SEC can't be asked."""
+    if companies and not settings.web.with_filings:
+        raise WrongUse(
+            "`filings_of` is set, and the SEC answers only programs that say who runs them.",
+            'Set contact = "Ann Example ann@example.com" in the table [web] of deskwork.toml, or '
+            "the variable DESKWORK_CONTACT.",
+        )
 
 
 def question_of(request: BriefingRequest, issue: Issue) -> str:

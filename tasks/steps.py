@@ -16,9 +16,7 @@ from prefect.utilities.callables import get_call_parameters
 
 from deskwork.tasks import model_step, tool_step
 from deskwork.tasks.conversation import Conversation
-from deskwork.tasks.delivery import step
-from deskwork.tasks.delivery.parcel import Parcel
-from deskwork.tasks.delivery.targets import Target
+from deskwork.tasks.delivery.step import Delivery, deliver
 from deskwork.tasks.retries import DEFAULT_RETRIES
 from deskwork.tasks.session import Session
 from deskwork.tools.errors import Transient
@@ -63,11 +61,9 @@ async def run_tool(session: Session, conversation: Conversation, place: int, nam
     cache_policy=NO_CACHE,
     persist_result=False,
 )
-async def deliver_report(
-    session: Session, place: int, target: Target, parcel: Parcel, refused: list[str], name: str
-) -> None:
+async def deliver_report(session: Session, delivery: Delivery, name: str) -> None:
     """One delivery, recorded before it begins and when it has ended."""
-    refused += await step.deliver(session, place, target, parcel)
+    await deliver(session, delivery)
 
 
 class Steps(NamedTuple):
@@ -75,18 +71,18 @@ class Steps(NamedTuple):
 
     ask_model: Callable[[Session, Conversation, str], Awaitable[None]]
     run_tool: Callable[[Session, Conversation, int, str], Awaitable[None]]
-    deliver: Callable[[Session, int, Target, Parcel, list[str], str], Awaitable[None]]
+    deliver: Callable[[Session, Delivery, str], Awaitable[None]]
 
 
-async def _at_once(todo: Any, *args: Any) -> None:
+async def _at_once(step: Any, *args: Any) -> None:
     """Run a task of this module. Its run is made here, so that it begins with Running.
 
     Prefect would announce each as Pending first, a tenth of a millisecond earlier: an event to
     send, and a row in the server's database, for a third of all that a step costs there.
     """
-    parameters = get_call_parameters(todo.fn, args, {})
-    run = await todo.create_local_run(parameters=parameters)
-    await run_task_async(todo, task_run=run, parameters=parameters)
+    parameters = get_call_parameters(step.fn, args, {})
+    run = await step.create_local_run(parameters=parameters)
+    await run_task_async(step, task_run=run, parameters=parameters)
 
 
 AS_TASKS = Steps(

@@ -14,33 +14,47 @@ from deskwork.tasks.session import Session
 from deskwork.tasks.states import WaitingForPerson
 
 
-async def deliver(session: Session, place: int, target: Target, parcel: Parcel) -> list[str]:
-    """Make the delivery unless it is made; the addresses that refused it.
+class Delivery:
+    """A delivery to be made, ``place`` counting from 1; ``refused`` are the addresses that said no.
+
+    A plain object: Prefect would walk through the fields of a dataclass, the whole report's.
+    """
+
+    def __init__(self, place: int, target: Target, parcel: Parcel) -> None:
+        self.place = place
+        self.target = target
+        self.parcel = parcel
+        self.refused: list[str] = []
+
+
+async def deliver(session: Session, delivery: Delivery) -> None:
+    """Make the delivery unless it is made.
 
     Raises `NotReached` or `Refused` where it was surely not sent, `WaitingForPerson` where that
     isn't known.
     """
+    place, target = delivery.place, delivery.target
     what, repeatable = str(target), target.kind in REPEATABLE
     told = await asyncio.to_thread(statuses, session.writer.journal, session.job)
     known = told.get(place, {})
     if known.get("status") in ("delivered", "sent"):
-        return list(known.get("refused", []))
+        delivery.refused = list(known.get("refused", []))
+        return
     if known.get("status") == "started" and not repeatable:
         raise _unknown(session.job, what, "it began, and its end was not recorded")
     secret = await _secret(target)
     await session.append([draft_of(place, "started", what, repeatable=repeatable)])
     faults.point("delivering")
     try:
-        refused = await _send(target, parcel, secret)
+        delivery.refused = await _send(target, delivery.parcel, secret)
     except (NotReached, Refused) as error:
         await session.append([draft_of(place, "failed", what, reason=error.message)])
         raise
     except Unknown as error:
         raise _unknown(session.job, what, error.message) from None
     faults.point("delivered")
-    more = {"refused": refused} if refused else {}
+    more = {"refused": delivery.refused} if delivery.refused else {}
     await session.append([draft_of(place, "delivered", what, **more)])
-    return refused
 
 
 def _unknown(job: str, what: str, why: str) -> WaitingForPerson:

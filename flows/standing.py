@@ -21,7 +21,7 @@ from deskwork.flows.delivering import deliver_all
 from deskwork.flows.investigation import Research
 from deskwork.flows.running import RESEARCHED, Run, run_job
 from deskwork.tasks.briefing_requests import BriefingRequest
-from deskwork.tasks.changes import changes_between
+from deskwork.tasks.comparing import changes_between
 from deskwork.tasks.issues import check_filings, issue_of
 from deskwork.tasks.progress import tell
 from deskwork.tasks.publishing import publish

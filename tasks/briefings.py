@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from os.path import normpath
 from pathlib import Path
@@ -21,6 +22,8 @@ from pydantic import (
     model_validator,
 )
 
+from deskwork.tasks.briefing_mistakes import told
+from deskwork.tasks.delivery import targets
 from deskwork.tasks.delivery.targets import Form, Target
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.schedule import Asked
@@ -145,11 +148,11 @@ class Briefing(_Part):
     def _fits(self) -> Self:
         if self.schedule and self.trigger:
             raise ValueError("`schedule` or `trigger`, not both")
-        told = re.findall(r"\{(\w*)\}", " ".join([self.question, *self.sections]))
-        if odd := [name for name in told if name not in PLACEHOLDERS]:
+        named = re.findall(r"\{(\w*)\}", " ".join([self.question, *self.sections]))
+        if odd := [name for name in named if name not in PLACEHOLDERS]:
             known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
             raise ValueError(f"{{{odd[0]}}} is no placeholder; there are {known}")
-        if not self.trigger and (of := [name for name in told if name in OF_A_FILING]):
+        if not self.trigger and (of := [name for name in named if name in OF_A_FILING]):
             raise ValueError(f"{{{of[0]}}} is known where a filing is the `trigger` alone")
         return self
 
@@ -174,7 +177,7 @@ def read_briefing(path: Path) -> Briefing:
     try:
         briefing = Briefing.model_validate(value)
     except ValidationError as error:
-        rows = "\n".join(f"  {_told(row, value)}" for row in error.errors())
+        rows = "\n".join(f"  {told(row, _keys_at(row['loc'][:-1]))}" for row in error.errors())
         raise WrongUse(
             f"{path} is not in order:\n{rows}\n", "docs/briefings.md has each key."
         ) from None
@@ -199,47 +202,8 @@ def _placed(briefing: Briefing, folder: Path) -> Briefing:
     return briefing.model_copy(update={"sources": sources, "delivery": delivery})
 
 
-def _told(row: Any, value: Any) -> str:
-    """One mistake in a sentence: its key, its value, and what fits there."""
-    kind, where = row["type"], [part for part in row["loc"] if part not in _KINDS]
-    key = ".".join(str(part) for part in where)
-    given = f"`{key}`" if key else "the file"
-    if kind == "extra_forbidden":
-        known = _keys_at(row["loc"][:-1])
-        return f"{given}: there is no such key; here stand {', '.join(known)}"
-    if kind == "missing":
-        return f"{given}: it is missing; add it"
-    if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return f"{given}: `kind` is one of {', '.join(_KINDS)}"
-    if kind in ("model_type", "model_attributes_type") and _is_secret(row["loc"]):
-        # Nothing is shown of it: it may be the secret itself.
-        return f"{given}: write where the secret is, not the secret: {{env: VARIABLE}}"
-    message = row["msg"].removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
-    if isinstance(row["input"], dict):
-        return f"{given}: {message}"
-    if "pattern" in row.get("ctx", {}):
-        message = _PATTERNS.get(str(where[-1]), _PATTERNS["from"])
-    return f"{given} can't be {row['input']!r}: {message}"
-
-
-_KINDS = ("mail", "chat", "webhook", "folder", "store")
-_PATTERNS = {
-    "name": "small letters, digits and hyphens, at most 50, such as weekly-margins",
-    "url": "it is an address such as s3://bucket/reports",
-    "env": "it is the name of an environment variable, not the secret itself",
-    "from": "it is one mail address, such as desk@example.com",
-}
-
-
-def _is_secret(where: tuple[Any, ...]) -> bool:
-    return where[-1] in ("password", "token") or where[-2:] == ("chat", "url")
-
-
-def _keys_at(where: tuple[Any, ...]) -> list[str]:
+def _keys_at(where: Sequence[Any]) -> list[str]:
     """The keys that may stand at a place of the file."""
-    from deskwork.tasks.delivery import targets
-
     own: dict[str, type[BaseModel]] = {
         "sources": Sources, "schedule": Timing, "trigger": Trigger, "filings": Filings,
         "limits": Limits, "mail": targets.Mail, "chat": targets.Chat, "webhook": targets.Webhook,

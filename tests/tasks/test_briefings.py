@@ -120,6 +120,9 @@ def test_a_secret_in_the_file_is_refused_and_not_shown(tmp_path: Path) -> None:
         good(tmp_path, text)
     assert "`delivery.0.password`: write where the secret is" in error.value.message
     assert "hunter2" not in str(error.value)
+    with pytest.raises(WrongUse) as error:
+        good(tmp_path, text.replace("hunter2", '{env: "hunter 2"}'))
+    assert "hunter" not in str(error.value)
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:

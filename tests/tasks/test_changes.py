@@ -9,8 +9,9 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskwork.tasks.changes import Changes, changes_between, in_words
+from deskwork.tasks.changes import Changes, in_words
 from deskwork.tasks.claims import Claim
+from deskwork.tasks.comparing import changes_between
 from deskwork.tasks.publishing.markdown import markdown_of
 from deskwork.tasks.publishing.numbering import numbered
 from deskwork.tasks.report import Report

@@ -8,6 +8,7 @@ costs no research, whatever has become of the files meanwhile.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,7 @@ class Standing:
         before = reviewed(before, corrections)
         after = reviewed(report, [*corrections, *reviews_of(journal, report.job)])
         changes = changes_between(before, after, self.issue["since"])
-        return Report(**{**vars(report), "changes": changes.as_json()})
+        return replace(report, changes=changes.as_json())
 
     def _at_hand(self) -> Report:
         """The report as data; its files are written again where they are missing."""

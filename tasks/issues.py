@@ -28,7 +28,8 @@ def issue_of(
     """
     if request.issue is not None:
         return request
-    runs = [job for job in journal.jobs() if job.key == key_of(request) and job.parent is None]
+    named = journal.jobs(prefix=f"briefing-{request.name}-", roots=True)
+    runs = [job for job in named if job.key == key_of(request)]
     if by_hand and not request.job and (open_job := _unfinished(journal, runs, request)):
         return request.model_copy(update={"job": open_job, "issue": _issue(journal, open_job)})
     name = request.job or _name(journal, request, moment, by_hand)

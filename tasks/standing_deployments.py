@@ -114,6 +114,12 @@ def _schedule(timing: Timing) -> Any:
     from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule
 
     if timing.cron:
-        return CronSchedule(cron=timing.cron, timezone=timing.timezone)
+        try:
+            return CronSchedule(cron=timing.cron, timezone=timing.timezone)
+        except ValueError:
+            raise WrongUse(
+                f"Prefect does not know the cron expression {timing.cron!r}.",
+                "Write it with numbers, commas, hyphens and slashes alone.",
+            ) from None
     interval = timedelta(seconds=seconds_in(timing.every or ""))
     return IntervalSchedule(interval=interval, anchor_date=ANCHOR)

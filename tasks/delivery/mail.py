@@ -50,7 +50,13 @@ def send_mail(target: Mail, parcel: Parcel, password: str) -> list[str]:
     Blocks; call it in a thread. Raises `NotReached`, `Refused`, or `Unknown` when the connection
     was lost while the server took the message.
     """
-    message = mail_of(target, parcel)
+    try:
+        message = mail_of(target, parcel)
+    except OSError as error:
+        raise Refused(
+            f"The report can't be read: {error.filename}: {error.strerror or error}.",
+            "Mend the folder of the report.",
+        ) from None
     try:
         server = _opened(target, password)
     except smtplib.SMTPAuthenticationError as error:
@@ -72,6 +78,10 @@ def send_mail(target: Mail, parcel: Parcel, password: str) -> list[str]:
             f"{to}: {_text(code, why)}" for to, (code, why) in error.recipients.items()
         )
         raise _refusal(target, told, next(iter(error.recipients.values()))[0]) from None
+    except smtplib.SMTPNotSupportedError as error:
+        raise Refused(
+            f"{target.place} can't take the mail: {error}.", "Write addresses in plain letters."
+        ) from None
     except smtplib.SMTPResponseException as error:
         raise _refusal(target, _said(error), error.smtp_code) from None
     except (smtplib.SMTPException, OSError) as error:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from deskwork.tasks.changes import Changes, in_words
 from deskwork.tasks.claims import CITATION
-from deskwork.tasks.publishing.numbering import title_of
+from deskwork.tasks.publishing.numbering import printed_text, title_of
 from deskwork.tasks.report import Report
+from deskwork.tasks.sentences import sections_of
 from deskwork.tools.errors import Stop, Transient
 
 
@@ -71,7 +72,8 @@ def message_of(report: Report) -> str:
     if report.changes is not None:
         told = in_words(Changes.from_json(report.changes))
     else:
-        told = next((s.text for s in report.sections if s.text.strip()), "")[:2_000]
+        sections = sections_of(printed_text(replace(report, charts=())))
+        told = next((s.text for s in sections if s.text.strip()), "")[:2_000]
     told = re.sub(r"\*\*|^#+ ", "", CITATION.sub("", told), flags=re.M).strip()
     told = re.sub(r"[ \t]+(?=[.,;:\n]|$)", "", told)
     return f"{told}\n\nJob {report.job}, state: {report.state}. {report.review_line}"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from deskwork.flows import running
 from deskwork.flows.command import cli
+from deskwork.flows.deciding import decided
 from deskwork.flows.launching import request_going_on
 from deskwork.flows.running import Ended, Run, run_job
 from deskwork.flows.standing import Standing
 from deskwork.tasks.briefing_requests import BriefingRequest, request_by_hand
 from deskwork.tasks.briefings import read_briefing
 from deskwork.tasks.issues import issue_of
+from deskwork.tasks.local_model import Asked, Said, ScriptedModel
+from deskwork.tasks.requests import DecisionRequest
 from deskwork.tasks.settings import load_settings
 from deskwork.tasks.steps import PLAIN
 from deskwork.tasks.workbench import Workbench
@@ -190,6 +196,9 @@ async def test_a_mail_that_may_have_gone_waits_for_a_person(desk: Desk) -> None:
         again = await desk.resume(first.job)
         assert again.state == "waiting for a person"
         assert len(box.mails) == 1
+        kept = DecisionRequest(job=first.job, decision="run the call again")
+        with pytest.raises(DeskworkError, match="no interrupted call"):
+            decided(kept)
         told = command("answer", first.job, "--sent")
         assert "decided: mail to a@example.com" in told
         assert (await desk.resume(first.job)).state == "done"
@@ -201,7 +210,8 @@ async def test_a_mail_that_may_have_gone_waits_for_a_person(desk: Desk) -> None:
 async def test_a_person_may_have_it_sent_again(desk: Desk) -> None:
     with mailbox(lambda number: "hang up" if number == 1 else None) as box:
         first = await desk.run(desk.file([mail(box)]))
-        command("answer", first.job, "--run-again")
+        flow, _ = decided(DecisionRequest(job=first.job, decision="send again"))
+        assert flow == "briefing"
         assert (await desk.resume(first.job)).state == "done"
         assert len(box.mails) == 2
         assert box.mails[0]["Message-ID"] == box.mails[1]["Message-ID"]
@@ -245,6 +255,54 @@ async def test_an_unfinished_run_goes_on_and_another_definition_is_another_run(
     other = await desk.run(desk.file([], question="How did net sales change?"))
     assert other.job == f"{first.job}-2"
     assert desk.report(other.job)["changes"]["previous"] == first.job
+
+
+async def test_a_figure_that_changed_is_restated_and_stands_in_the_mail(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESKWORK_MODEL_URL", "http://test/v1")
+    monkeypatch.setenv("DESKWORK_MODEL", "test-model")
+    with mailbox() as box:
+        file = desk.file([mail(box)])
+        jobs = []
+        for number in ("842.6", "843.1"):
+            desk.sales(number)
+            token = running.transport.set(ScriptedModel(binding(number)).transport())
+            jobs.append(await desk.run(file))
+            running.transport.reset(token)
+    assert [(job.state, job.reason) for job in jobs] == [("done", "")] * 2
+    changes = desk.report(jobs[1].job)["changes"]
+    (row,) = changes["restated_figures"]
+    assert (row["before"], row["after"]) == ("€842.6 million", "€843.1 million")
+    assert row["file"] == "acme_results.md"
+    assert "Sales came to €842.6 million" in body(box, 0)  # no id, and no citation
+    assert "- Net sales, 2025: €843.1 million, before €842.6 million" in body(box, 1)
+    assert not re.search(r"[EF][0-9a-f]{8}", body(box, 0) + body(box, 1))
+
+
+def binding(number: str) -> Callable[[Asked], Said]:
+    """A model that cites the sentence on sales, binds its number and reports it."""
+    quote = RESULTS.format(number).strip()
+
+    def say(asked: Asked) -> Said:
+        step = asked.system.split(".")[0].removeprefix("Step: ")
+        said = str([message["text"] for message in asked.messages])
+        evidence, figures = (re.findall(rf"\b{kind}[0-9a-f]{{8}}\b", said) for kind in "EF")
+        if step in ("check", "reflect"):
+            return Said('{"unsupported": []}')
+        if step == "plan":
+            parts = [{"title": f"Part {n}", "question": f"Question {n}?"} for n in (1, 2, 3)]
+            return Said(json.dumps({"title": "Sales", "investigations": parts}))
+        if step == "investigate" and asked.replies == 0:
+            return Said(calls=[("cite", {"file": "acme_results.md", "page": 1, "quote": quote})])
+        if step == "investigate" and asked.replies == 1:
+            told = {"label": "Net sales", "period_end": "2025", "currency": "EUR"}
+            call = {"evidence": evidence[-1], "value": number, "scale": "millions", **told}
+            return Said(calls=[("bind_figure", call)])
+        sentence = f"Sales came to {{{figures[-1]}}} [{evidence[-1]}]." if figures else "None."
+        return Said(f"# Sales\n\n## Summary\n\n{sentence}\n" if step == "draft" else sentence)
+
+    return say
 
 
 async def test_a_missing_secret_is_told_before_anything_is_spent(

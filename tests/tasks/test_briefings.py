@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +60,20 @@ def test_the_sample_is_in_order() -> None:
     briefing = read_briefing(ROOT / "samples" / "briefing.yaml")
     assert [path.name for path in briefing.sources.files] == ["briefing"]
     assert briefing.schedule is not None
+
+
+def test_the_examples_of_the_documentation_are_in_order(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "briefings.md").read_text()
+    examples = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    assert len(examples) == 2
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "outlook.docx").touch()
+    scheduled, triggered = (good(tmp_path, example) for example in examples)
+    assert len(scheduled.delivery) == 5
+    assert triggered.trigger is not None
+    table = set(re.findall(r"`(\w+)`", text[text.index("| key |") : text.index("Relative paths")]))
+    assert set(Briefing.model_fields) <= table
 
 
 @pytest.mark.parametrize(

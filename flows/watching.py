@@ -8,6 +8,7 @@ filing, so that a look that was killed anywhere goes on with it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +23,7 @@ from deskwork.flows.running import Ended
 from deskwork.flows.standing import briefing_flow
 from deskwork.flows.stopping import take_signals
 from deskwork.tasks import faults
-from deskwork.tasks.briefing_requests import NewFiling, WatchRequest
+from deskwork.tasks.briefing_requests import BriefingRequest, NewFiling, WatchRequest
 from deskwork.tasks.issues import issue_of
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.progress import tell
@@ -38,6 +39,7 @@ from deskwork.tools.filings.edgar import Edgar
 from deskwork.tools.filings.submissions import Filing, list_filings
 from deskwork.tools.web.access import Web
 
+Start = Callable[[BriefingRequest], Awaitable[None]]
 MOST = 200
 """So many new filings of a company are taken at one look."""
 
@@ -58,7 +60,7 @@ async def watch_flow(request: WatchRequest) -> State[Any]:
         return Completed(name="Under way", message=error.message)
     state, reason = "done", ""
     try:
-        reason = await Watch(bench, writer, request).look()
+        reason = await Watch(bench, writer, request, _as_subflow).look()
     except DeskworkError as error:
         state, reason = state_of(error)
     except BaseException as error:
@@ -71,6 +73,14 @@ async def watch_flow(request: WatchRequest) -> State[Any]:
     return prefect_state(Ended(writer.job, state, reason, reason))
 
 
+async def _as_subflow(request: BriefingRequest) -> None:
+    state: State[Any] = await briefing_flow(request=request, return_state=True)
+    # Its job tells how it ended, unless something kept it from having one.
+    result = await state.aresult(raise_on_failure=False)
+    if isinstance(result, DeskworkError) and not isinstance(result, JobHeld):
+        raise result
+
+
 def _held(bench: Workbench, request: WatchRequest, flow_run: str | None) -> Writer:
     start = make_start("watch", request, bench.recorded_settings())
     job = find_or_create(bench.journal, start, request.name, settings_may_differ=True)
@@ -80,8 +90,12 @@ def _held(bench: Workbench, request: WatchRequest, flow_run: str | None) -> Writ
 class Watch:
     """One look."""
 
-    def __init__(self, bench: Workbench, writer: Writer, request: WatchRequest) -> None:
+    def __init__(
+        self, bench: Workbench, writer: Writer, request: WatchRequest, start: Start
+    ) -> None:
+        """``start`` runs the standing report to its end, whatever that is."""
         self.bench = bench
+        self.start = start
         self.writer = writer
         self.request = request
         settings = bench.settings
@@ -144,14 +158,9 @@ class Watch:
             return
         tell("job", self.writer.job, f"new: {filing.form} of {company.name}: job {job}")
         faults.point("filing-found")
-        state = await briefing_flow(request=issued, return_state=True)
+        await self.start(issued)
         faults.point("filing-reported")
-        try:
-            found = await asyncio.to_thread(self.bench.journal.job, job)
-        except NotFound:
-            # It never came so far as to have a job: what kept it from that is its error.
-            await state.aresult()
-            raise
+        found = await asyncio.to_thread(self.bench.journal.job, job)
         if found.state == "stopped":
             raise Stop(f"Job {job} was stopped.", "The next look goes on with it.")
         (self.ended if found.state in FINISHED else self.left).append(f"{job}: {found.state}")

@@ -34,6 +34,9 @@ from deskwork.tasks.states import NeedsReview
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import WrongUse
 
+UNDELIVERED = "not delivered"
+"""The note of a report that says nothing new, where its file wants such ones skipped."""
+
 
 @flow(name="briefing", persist_result=False)
 async def briefing_flow(request: BriefingRequest) -> State[Any]:
@@ -89,6 +92,8 @@ class Standing:
         refused: list[str] = []
         if nothing and self.request["when_unchanged"] == "skip":
             tell("notice", self.session.job, "nothing has changed: the report is not delivered")
+            if UNDELIVERED not in self.session.history.notes:
+                await self.session.note(UNDELIVERED, why="nothing has changed")
         else:
             refused = await deliver_all(self.run, report)
         if note["problem"]:

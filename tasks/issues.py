@@ -109,7 +109,7 @@ def _unfinished(journal: Journal, runs: list[Job], request: BriefingRequest) -> 
     for job in reversed(runs):
         recorded = first_entry(journal, job.id)
         issue = recorded["request"]["issue"]
-        if job.state in FINISHED or not issue["by_hand"]:
+        if job.state in FINISHED or not issue["by_hand"] or _is_fork(journal, job):
             continue
         if issue["definition"] == request.definition:
             files = files or [list(pair) for pair in fingerprint(request.files)]
@@ -121,7 +121,7 @@ def _unfinished(journal: Journal, runs: list[Job], request: BriefingRequest) -> 
 def _previous(journal: Journal, runs: list[Job], filing: NewFiling | None) -> Job | None:
     """The last run that came to its end; with a filing the last one of the same company."""
     for job in reversed(runs):
-        if job.state not in FINISHED:
+        if job.state not in FINISHED or _is_fork(journal, job):
             continue
         if filing is None:
             return job
@@ -129,6 +129,11 @@ def _previous(journal: Journal, runs: list[Job], filing: NewFiling | None) -> Jo
         if other.get("company") == filing.company:
             return job
     return None
+
+
+def _is_fork(journal: Journal, job: Job) -> bool:
+    """A fork has a run's beginning and goes its own way: it is no run of the report."""
+    return bool(journal.metas(job.id, "fork"))
 
 
 def _issue(journal: Journal, job: str) -> Issue:

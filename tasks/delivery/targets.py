@@ -17,6 +17,9 @@ Address = Annotated[
 ]
 
 
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -97,6 +100,12 @@ class Webhook(_Part):
     token: Secret | None = Field(
         default=None, description="Where the bearer token is, if it wants one."
     )
+
+    @model_validator(mode="after")
+    def _safe(self) -> Webhook:
+        if self.token and self.url.scheme != "https" and self.url.host not in _LOOPBACK:
+            raise ValueError("a token isn't sent in the clear: `url` begins with https://")
+        return self
 
     def __str__(self) -> str:
         return f"webhook {self.url}"

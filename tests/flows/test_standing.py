@@ -160,6 +160,7 @@ async def test_an_unchanged_file_is_told_shortly_or_not_delivered(desk: Desk) ->
         desk.sales("843.1")
         await desk.run(desk.file([mail(box)], when_unchanged="skip"))
     assert (second.state, third.state) == ("done", "done")
+    assert "nothing has changed" in command("show", third.job)
     assert desk.report(second.job)["changes"]["nothing"] is True
     assert len(box.mails) == 3
 
@@ -252,9 +253,12 @@ async def test_an_unfinished_run_goes_on_and_another_definition_is_another_run(
         assert first.state == "failed"
         again = await desk.run(desk.file([mail(box)]))
         assert (again.job, again.state) == (first.job, "done")
+        command("fork", first.job, "--at", "3", "--job", f"{first.job}-fork")  # is no run of it
+        anew = await desk.run(desk.file([mail(box)]))
+        assert anew.job == f"{first.job}-2"
     other = await desk.run(desk.file([], question="How did net sales change?"))
-    assert other.job == f"{first.job}-2"
-    assert desk.report(other.job)["changes"]["previous"] == first.job
+    assert other.job == f"{first.job}-3"
+    assert desk.report(other.job)["changes"]["previous"] == anew.job
 
 
 async def test_a_figure_that_changed_is_restated_and_stands_in_the_mail(

@@ -92,6 +92,11 @@ def test_the_examples_of_the_documentation_are_in_order(tmp_path: Path) -> None:
         ("forms: [10-K]", "forms: []", "`trigger.filings.forms` can't be []"),
         ("trigger:", "schedule: {every: 1d}\ntrigger:", "`schedule` or `trigger`, not both"),
         ("to: [a@example.com]", "to: [a]", "`delivery.0.to.0` can't be 'a': it is one mail addr"),
+        (
+            "kind: folder, path: out",
+            "kind: webhook, url: http://a.example, token: {env: T}",
+            "`delivery.1`: a token isn't sent in the clear",
+        ),
         ("kind: mail", "kind: fax", "`delivery.0`: `kind` is one of mail, chat, webhook, folder"),
         ("host: mail", "user: me, host: mail", "`user` and `password` stand together"),
         ("path: out", "path: out, forms: [doc]", "`delivery.1.forms.0` can't be 'doc': input"),

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deskwork.flows.calls import ask, documents, evaluate, research
+    from deskwork.flows.calls import ask, briefing, documents, evaluate, research
 
-__all__ = ["ask", "documents", "evaluate", "research"]
+__all__ = ["ask", "briefing", "documents", "evaluate", "research"]
 
 
 def __getattr__(name: str) -> Any:

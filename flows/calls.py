@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -11,7 +13,11 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from deskwork.flows.launching import launch
+from deskwork.tasks.briefing_requests import BriefingRequest, request_by_hand
+from deskwork.tasks.briefings import read_briefing
+from deskwork.tasks.delivery.secrets import check_here
 from deskwork.tasks.encoding import clean
+from deskwork.tasks.issues import check_filings, issue_of
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome
 from deskwork.tasks.profiles import Tier
@@ -25,6 +31,8 @@ from deskwork.tasks.requests import (
 )
 from deskwork.tasks.schedule import Asked
 from deskwork.tasks.schema import load_schema
+from deskwork.tasks.settings import load_settings
+from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import WrongUse
 
 Checked = TypeVar("Checked", bound=BaseModel)
@@ -115,6 +123,34 @@ async def research(
         job=job,
     )
     return await launch("research", request, transport)
+
+
+async def briefing(
+    file: str | Path,
+    *,
+    limits: Limits | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Outcome:
+    """Make one run of the standing report in a YAML file, now, and deliver it.
+
+    An unfinished run of the same definition over the same files goes on; else it is a new one,
+    compared with the last that came to its end. Raises `WrongUse` that lists what is wrong in the
+    file, and `BadFile` for what is no YAML.
+    """
+    request = request_by_hand(read_briefing(Path(file)))
+    check_here(request.delivery)
+    check_filings(request.filings_of, load_settings())
+    if limits:
+        request = request.model_copy(update={"limits": limits})
+    return await launch("briefing", await asyncio.to_thread(_by_hand, request), transport)
+
+
+def _by_hand(request: BriefingRequest) -> BriefingRequest:
+    bench = Workbench(load_settings())
+    try:
+        return issue_of(bench.journal, request, datetime.now(UTC), by_hand=True)
+    finally:
+        bench.journal.database.close()
 
 
 async def documents(

@@ -18,6 +18,7 @@ from deskwork.flows import (
     command_record,
     command_review,
     command_run,
+    command_standing,
     launching,
 )
 from deskwork.flows.display import complain
@@ -36,7 +37,14 @@ def cli() -> None:
     """Long knowledge-work jobs that survive anything, with every quote led back to its source."""
 
 
-for module in (command_run, command_documents, command_record, command_review, command_machine):
+for module in (
+    command_run,
+    command_standing,
+    command_documents,
+    command_record,
+    command_review,
+    command_machine,
+):
     for command in module.COMMANDS:
         cli.add_command(command)
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from deskwork.tasks import forks, records
+from deskwork.tasks.delivery.record import decide_deliveries, undecided
 from deskwork.tasks.settings import load_settings
 from deskwork.tasks.starts import moved_settings
 from deskwork.tasks.workbench import Workbench
@@ -96,9 +97,10 @@ def fork(job: str, at: int, new_id: str | None, model: str | None) -> None:
 
 @click.command()
 @click.argument("job")
-@click.option("--run-again", is_flag=True, help="Run the interrupted call again.")
+@click.option("--run-again", is_flag=True, help="Run the interrupted call or delivery again.")
 @click.option("--result", help="Take this text as the call's result.")
 @click.option("--give-up", is_flag=True, help="Tell the model that the call's end is unknown.")
+@click.option("--sent", is_flag=True, help="Count the interrupted delivery as sent.")
 @click.option("--approve", is_flag=True, help="Go by the plan as it is.")
 @click.option(
     "--edit",
@@ -106,14 +108,20 @@ def fork(job: str, at: int, new_id: str | None, model: str | None) -> None:
     help="Go by this plan instead, a JSON file.",
 )
 def answer(
-    job: str, run_again: bool, result: str | None, give_up: bool, approve: bool, edit: Path | None
+    job: str,
+    run_again: bool,
+    result: str | None,
+    give_up: bool,
+    sent: bool,
+    approve: bool,
+    edit: Path | None,
 ) -> None:
-    """Decide what a waiting JOB asks: about its plan, or a call that began and never ended."""
-    if sum([run_again, result is not None, give_up, approve, edit is not None]) != 1:
+    """Decide what a waiting JOB asks: about its plan, a call or a delivery that never ended."""
+    if sum([run_again, result is not None, give_up, sent, approve, edit is not None]) != 1:
         raise WrongUse(
             "Say one thing about what the job waits for.",
             "--approve or --edit FILE for a plan; --run-again, --result TEXT or --give-up for "
-            "an interrupted call.",
+            "an interrupted call; --run-again or --sent for an interrupted delivery.",
         )
     if approve or edit:
         with _bench() as bench:
@@ -123,7 +131,10 @@ def answer(
     if give_up:
         result = "Error: it is not known whether this call took effect; do not count on it."
     with _bench() as bench:
-        calls = records.decide(bench.journal, bench.blobs, job, result)
+        if sent or (run_again and undecided(bench.journal, job)):
+            calls = decide_deliveries(bench.journal, job, "sent" if sent else "again")
+        else:
+            calls = records.decide(bench.journal, bench.blobs, job, result)
     for call in calls:
         click.echo(f"decided: {call}", err=True)
     click.echo(f"Go on with `deskwork resume {job}`.", err=True)

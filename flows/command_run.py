@@ -16,6 +16,7 @@ from deskwork.flows import calls
 from deskwork.flows.display import Display, complain
 from deskwork.flows.launching import launch, request_going_on
 from deskwork.flows.stopping import stoppable
+from deskwork.tasks.briefings import read_briefing
 from deskwork.tasks.journal import FINISHED
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome, outcome
@@ -100,6 +101,20 @@ def research(question: str, out: Path | None, review_plan: bool, **options: Any)
         calls.research(question, out=out, review_plan=review_plan, **given),
         as_json=options["as_json"],
     )
+
+
+@click.command()
+@click.argument("file", type=_PATH)
+@_limits
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def briefing(file: Path, as_json: bool, **options: Any) -> int:
+    """Make the standing report in FILE now, say what has changed since the last, and deliver it."""
+    given = {name: value for name, value in options.items() if value is not None}
+    limits = None
+    if given:
+        own = read_briefing(file).limits.model_dump()
+        limits = calls.checked(Limits, **{**own, **given})
+    return _run(calls.briefing(file, limits=limits), as_json=as_json)
 
 
 @click.command()
@@ -289,4 +304,4 @@ def _print(done: Outcome, *, as_json: bool) -> int:
     return done.exit_code
 
 
-COMMANDS = [ask, research, documents, evaluate, resume]
+COMMANDS = [ask, research, briefing, documents, evaluate, resume]

@@ -11,6 +11,7 @@ from prefect import flow
 
 from deskwork.flows.launching import launch, request_going_on
 from deskwork.tasks import records
+from deskwork.tasks.delivery.record import Decided, decide_deliveries
 from deskwork.tasks.outcomes import Outcome
 from deskwork.tasks.plan import read_plan
 from deskwork.tasks.requests import DecisionRequest, JobRequest
@@ -30,12 +31,13 @@ async def decide_flow(request: DecisionRequest) -> str:
         request: Which job, and what is decided.
     """
     job = request.job
-    found = await asyncio.to_thread(_decided, request)
+    found = await asyncio.to_thread(decided, request)
     outcome: Outcome = await launch(found[0], found[1], going_on=True)
     return f"Job {job}: {outcome.state}"
 
 
-def _decided(request: DecisionRequest) -> tuple[str, JobRequest]:
+def decided(request: DecisionRequest) -> tuple[str, JobRequest]:
+    """Record what is decided; the flow of the job and the request that goes on with it."""
     bench = Workbench(load_settings())
     try:
         if request.decision == "approve the plan":
@@ -48,6 +50,9 @@ def _decided(request: DecisionRequest) -> tuple[str, JobRequest]:
                     f"This is no plan: {error}", "Change what plan.json holds."
                 ) from None
             records.decide_plan(bench.journal, request.job, plan.model_dump(exclude_defaults=True))
+        elif request.decision in ("send again", "count as sent"):
+            how: Decided = "again" if request.decision == "send again" else "sent"
+            decide_deliveries(bench.journal, request.job, how)
         else:
             result = UNKNOWN if request.decision == "give the call up" else None
             records.decide(bench.journal, bench.blobs, request.job, result)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +35,7 @@ from deskwork.tasks.outcomes import descendants, usage_of
 from deskwork.tasks.plan import Plan
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
-from deskwork.tasks.publishing import publish
+from deskwork.tasks.publishing import FORMS, publish
 from deskwork.tasks.report import Report
 from deskwork.tasks.requests import ResearchRequest
 from deskwork.tasks.reviews import reviewed, reviews_of, standing
@@ -61,9 +62,13 @@ async def research_flow(request: ResearchRequest) -> State[Any]:
 class Research:
     """One research job being run."""
 
-    def __init__(self, run: Run, out: Path) -> None:
+    def __init__(
+        self, run: Run, out: Path, finish: Callable[[Report], Report] = lambda report: report
+    ) -> None:
+        """``finish`` sees each report before it is published, and may add to it."""
         self.run = run
         self.out = out
+        self.finish = finish
         self.session = run.session
         self.question: str = run.start["request"]["question"]
         self.schedule = run.session.settings.schedule
@@ -192,10 +197,12 @@ class Research:
             settings=self._settings(),
             as_of=self._as_of(),
         )
+        report = self.finish(report)
         text = json.dumps(report.as_json(), ensure_ascii=False)
         self.run.report = bench.blobs.put(text.encode())
         report = reviewed(report, [*self.corrections, *reviews_of(bench.journal, job)])
-        paths = publish(report, self.out, self.findings.collection)
+        forms = self.run.start["request"].get("outputs", FORMS)
+        paths = publish(report, self.out, self.findings.collection, forms)
         self.run.answer = (self.out / "report.md").read_text(encoding="utf-8")
         self.run.files = tuple(str(path) for path in paths)
         tell("publish", job, f"report: {self.out}")

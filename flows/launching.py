@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from deskwork.flows import running
 from deskwork.tasks import faults
+from deskwork.tasks.briefing_requests import BriefingRequest, WatchRequest
 from deskwork.tasks.connected_tools import named_tools
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.limits import Limits
@@ -53,9 +54,11 @@ lost = threading.Event()
 """Set once the Prefect server went away: its clean-up at the process's end would wait for it."""
 
 FLOWS = {
+    "briefing": ("deskwork.flows.standing", "briefing_flow", BriefingRequest),
     "ask": ("deskwork.flows.agent", "ask_flow", AskRequest),
     "documents": ("deskwork.flows.extracting", "documents_flow", DocumentsRequest),
     "evaluate": ("deskwork.flows.evaluating", "evaluate_flow", EvaluationRequest),
+    "watch": ("deskwork.flows.watching", "watch_flow", WatchRequest),
     "research": ("deskwork.flows.investigation", "research_flow", ResearchRequest),
 }
 """Each flow's module, its name there, and what it takes."""
@@ -65,7 +68,7 @@ def all_flows() -> list[Flow[..., Any]]:
     """The Prefect flows, imported. Prefect's settings must be in the environment by then."""
     from deskwork.flows.deciding import decide_flow
 
-    return [*(_flow(name) for name in FLOWS), decide_flow]
+    return [*(flow_named(name) for name in FLOWS), decide_flow]
 
 
 def request_going_on(
@@ -191,7 +194,8 @@ def _inside_a_flow() -> bool:
     return FlowRunContext.get() is not None
 
 
-def _flow(name: str) -> Any:
+def flow_named(name: str) -> Any:
+    """A Prefect flow by its name, imported."""
     import importlib
 
     module, attribute, _ = FLOWS[name]
@@ -200,7 +204,7 @@ def _flow(name: str) -> Any:
 
 async def _as_subflow(name: str, request: JobRequest) -> None:
     # A caller's own flow: its settings hold, and its run is the page to look at.
-    state = await _flow(name)(request=request, return_state=True)
+    state = await flow_named(name)(request=request, return_state=True)
     await _raise_own(state)
 
 
@@ -218,7 +222,7 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
     info = await asyncio.to_thread(ensure_server, settings.home, say=say)
     environment = client_settings(info)
     os.environ.update(environment)
-    flow = await asyncio.to_thread(_flow, name)
+    flow = await asyncio.to_thread(flow_named, name)
 
     from prefect.exceptions import PrefectException
     from prefect.flow_engine import run_flow
@@ -242,7 +246,7 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
                     run = await attach_run(
                         client,
                         deployments[f"{name}/deskwork"],
-                        {"request": request.model_dump(mode="json")},
+                        {"request": request.model_dump(mode="json", by_alias=True)},
                         name=request.job or name,
                     )
         except (httpx.HTTPError, PrefectException) as error:

@@ -17,7 +17,7 @@ from deskwork.tasks import faults
 from deskwork.tasks.deployments import lighten_events
 from deskwork.tasks.discovery import discover
 from deskwork.tasks.entries import Draft
-from deskwork.tasks.journal import Job
+from deskwork.tasks.journal import Job, Journal
 from deskwork.tasks.leftovers import Leftovers
 from deskwork.tasks.page import show_answer
 from deskwork.tasks.profiles import find_profile
@@ -43,6 +43,9 @@ transport: ContextVar[httpx.AsyncBaseTransport | None] = ContextVar("transport",
 
 ended: ContextVar[asyncio.Event | None] = ContextVar("ended", default=None)
 """Set once the job is left in a named state; what follows is for the Prefect page alone."""
+
+RESEARCHED = "researched"
+"""The note of a report that is published: what is left is its delivery."""
 
 
 @dataclass
@@ -174,12 +177,13 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
     of_documents = recorded["flow"] == "documents"
     written = [path for out in outs for path in outputs(Path(out))] if of_documents else []
     collection = await asyncio.to_thread(bench.collect, paths, writer.job, written)
-    if [list(pair) for pair in collection.fingerprint()] != recorded["files"]:
+    changed = [list(pair) for pair in collection.fingerprint()] != recorded["files"]
+    if changed and not is_researched(bench.journal, writer.job):
         raise WrongUse(
             f"The files of job {writer.job} have changed since it began.",
             "Put them back as they were, or ask anew without --job for a job on the new files.",
         )
-    failed = [file for file in collection.files if file.state != "ready"]
+    failed = [] if changed else [file for file in collection.files if file.state != "ready"]
     for file in failed:
         tell("trouble", writer.job, f"not read: {file.name}: {file.reason}")
     if failed and len(failed) == len(collection.files) and recorded["flow"] != "documents":
@@ -199,6 +203,12 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
     if not bench.is_local:
         bench.settings = session.settings = await _with_limits(session)
     return Run(bench, session, collection, recorded)
+
+
+def is_researched(journal: Journal, job: str) -> bool:
+    """Whether a standing report's run is made, and waits to be delivered alone."""
+    notes = journal.metas(job, "note")
+    return any(meta["note"] == RESEARCHED for _, _, meta in notes)
 
 
 async def _with_limits(session: Session) -> Settings:

@@ -200,7 +200,7 @@ async def _deploy(client: PrefectClient, flow: Flow[..., Any], version: str) -> 
         "description": flow.description,
         "tags": ["deskwork"],
         "work_pool_name": POOL,
-        "parameter_openapi_schema": _schema(flow),
+        "parameter_openapi_schema": parameter_schema(flow),
         "enforce_parameter_schema": True,
     }
     try:
@@ -239,7 +239,8 @@ async def _ensure_pool(client: PrefectClient, info: ServerInfo) -> None:
             await client.update_work_pool(POOL, WorkPoolUpdate(base_job_template=template))
 
 
-def _schema(flow: Flow[..., Any]) -> dict[str, Any]:
+def parameter_schema(flow: Flow[..., Any]) -> dict[str, Any]:
+    """The form of a flow's parameters, as JSON Schema."""
     return flow.parameters.model_dump(exclude_none=True, mode="json")
 
 
@@ -249,7 +250,7 @@ def _version(flow: Flow[..., Any], info: ServerInfo) -> str:
     except PackageNotFoundError:
         own = "0"
     place = [sys.executable, str(info.home)] if info.home else []
-    parts = [entrypoint(flow), flow.description, _schema(flow), prefect_version(), place]
+    parts = [entrypoint(flow), flow.description, parameter_schema(flow), prefect_version(), place]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return f"{own}+{digest[:12]}"
 

@@ -36,8 +36,8 @@ class Draft:
     """What is to be appended: an entry that has no place in the chain yet.
 
     ``kind`` is one of start, conversation, system, user, assistant, discarded, tool, limit, note,
-    decision, resumed, moved, fork, outcome, review. ``meta`` is plain JSON; ``body`` the bytes
-    that stand in requests.
+    decision, resumed, moved, fork, outcome, review, delivery, seen. ``meta`` is plain JSON;
+    ``body`` the bytes that stand in requests.
     """
 
     kind: str

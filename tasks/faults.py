@@ -21,6 +21,10 @@ POINTS = (
     "before-result",
     "result-recorded",
     "publishing",
+    "delivering",
+    "delivered",
+    "filing-found",
+    "filing-reported",
     "before-outcome",
     "after-outcome",
 )

@@ -63,7 +63,7 @@ class History:
         handler = getattr(self, f"_on_{entry.kind}", None)
         if entry.kind == "decision" and "plan" in entry.meta:
             self.plan = entry.meta["plan"]
-        elif entry.kind == "decision":
+        elif entry.kind == "decision" and "turn" in entry.meta:
             # It covers one start of the call: one that began later is a new question.
             self.decisions[entry.meta["turn"], entry.meta["place"]] = {
                 **entry.meta,

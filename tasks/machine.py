@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from deskwork.tasks.deployments import NAME, connect, register
+from deskwork.tasks.deployments import connect, register
 from deskwork.tasks.prefect_server import (
     PATIENT,
     ServerDown,
@@ -140,12 +140,14 @@ def _stop_worker(folder: Folder, policy: ServerPolicy) -> bool:
 def _deployments(api_url: str) -> list[str]:
     # By plain HTTP: a status must not cost an import of Prefect.
     try:
-        body = {"deployments": {"name": {"any_": [NAME]}}}
+        body = {"deployments": {"tags": {"all_": ["deskwork"]}}}
         found = httpx.post(f"{api_url}/deployments/filter", json=body, timeout=15).json()
-        flow_ids = {"any_": [deployment["flow_id"] for deployment in found]}
-        body = {"flows": {"id": flow_ids}}
-        flows = httpx.post(f"{api_url}/flows/filter", json=body, timeout=15).json()
-        return sorted(f"{flow['name']}/{NAME}" for flow in flows)
+        ids = {"any_": [deployment["flow_id"] for deployment in found]}
+        flows = httpx.post(
+            f"{api_url}/flows/filter", json={"flows": {"id": ids}}, timeout=15
+        ).json()
+        names = {flow["id"]: flow["name"] for flow in flows}
+        return sorted(f"{names[one['flow_id']]}/{one['name']}" for one in found)
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
         return []
 

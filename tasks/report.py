@@ -20,7 +20,8 @@ class Report:
     ``charts`` are those that the text puts in, with their pictures. ``sources`` has a row for every
     document: ``file``, ``kind``, ``pages``, ``sha256``, ``url``, ``retrieved``. ``as_of`` is when
     the model last answered (ISO 8601, UTC); ``reviewed`` holds ``by``, ``at`` and ``note`` once a
-    person has approved it.
+    person has approved it. ``changes`` is what a standing report says otherwise than the run before
+    (`deskwork.tasks.changes`); None where there was none.
     """
 
     job: str
@@ -38,6 +39,7 @@ class Report:
     settings: dict[str, Any] = field(default_factory=dict)
     as_of: str = ""
     reviewed: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, Any] | None = None
 
     @property
     def review_line(self) -> str:
@@ -74,6 +76,7 @@ class Report:
             settings=row["settings"],
             as_of=row["as_of"],
             reviewed=row["reviewed"] or {},
+            changes=row.get("changes"),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -98,6 +101,7 @@ class Report:
             "settings": self.settings,
             "as_of": self.as_of,
             "reviewed": self.reviewed or None,
+            "changes": self.changes,
         }
 
 

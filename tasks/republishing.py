@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deskwork.tasks.history import History
 from deskwork.tasks.job_desk import with_sources
-from deskwork.tasks.publishing import publish
+from deskwork.tasks.publishing import FORMS, publish
 from deskwork.tasks.report import Report
 from deskwork.tasks.reviews import reviewed, reviews_of
 from deskwork.tasks.starts import first_entry
@@ -25,18 +25,25 @@ def stored_report(bench: Workbench, job: str) -> tuple[Report, Path]:
     ends = bench.journal.metas(bench.journal.job(job).id, "outcome")
     for _, _, meta in reversed(ends):
         if name := meta.get("report"):
-            report = Report.from_json(json.loads(bench.blobs.get(name)))
-            charts = (replace(one, png=bench.blobs.get(one.sha256)) for one in report.charts)
-            report = replace(report, charts=tuple(charts))
-            return report, Path(meta["files"][0]).parent
+            return load_report(bench, name), Path(meta["files"][0]).parent
     raise WrongUse(
-        f"Job {job} has published no report.", "Research jobs do, once they have come to an end."
+        f"Job {job} has published no report.",
+        "Research jobs and standing reports do, at their end.",
     )
+
+
+def load_report(bench: Workbench, sha256: str) -> Report:
+    """The report in a blob, with the pictures of its charts. Raises `StorageError`."""
+    report = Report.from_json(json.loads(bench.blobs.get(sha256)))
+    charts = (replace(one, png=bench.blobs.get(one.sha256)) for one in report.charts)
+    return replace(report, charts=tuple(charts))
 
 
 def republish(bench: Workbench, job: str, report: Report, folder: Path) -> list[Path]:
     """Write all forms anew where they stand, with the job's reviews. Raises `StorageError`."""
-    return publish(reviewed(report, reviews_of(bench.journal, job)), folder, collected(bench, job))
+    forms = first_entry(bench.journal, job)["request"].get("outputs", FORMS)
+    said = reviewed(report, reviews_of(bench.journal, job))
+    return publish(said, folder, collected(bench, job), forms)
 
 
 def collected(bench: Workbench, job: str) -> Collection:

@@ -53,6 +53,11 @@ class JobRequest(BaseModel):
         """Files that the job writes, which are none of its inputs wherever they lie."""
         return []
 
+    @property
+    def identity(self) -> list[str]:
+        """What tells this work from other work, where that isn't its inputs."""
+        return []
+
 
 class SourcesRequest(JobRequest):
     """What a job takes that may look for sources of its own."""
@@ -164,7 +169,12 @@ class DecisionRequest(BaseModel):
 
     job: str = Field(description="The job's id, as its run's name and `deskwork jobs` give it.")
     decision: Literal[
-        "approve the plan", "use this plan", "run the call again", "give the call up"
+        "approve the plan",
+        "use this plan",
+        "run the call again",
+        "give the call up",
+        "send again",
+        "count as sent",
     ] = Field(default="approve the plan", description="What is to happen.")
     plan: str = Field(
         default="", description="With `use this plan`: the plan as JSON, as plan.json holds it."

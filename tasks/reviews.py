@@ -84,9 +84,8 @@ def corrected_text(text: str, reviews: Sequence[Review]) -> tuple[str, list[str]
         pattern = r"(?:\s*\[E[^\]]*\])*\s*".join(
             re.escape(part) for part in re.findall(r"\w+|[^\w\s]", plain(review.before))
         )
-        found = re.search(pattern, text)
-        if found:
-            text = text[: found.start()] + review.after + text[found.end() :]
+        # A summary says again what a section says: the sentence is corrected wherever it stands.
+        text, found = re.subn(pattern, review.after.replace("\\", r"\\"), text)
         if found or review.after in text:
             put.append(plain(review.after))
     return text, put
@@ -120,7 +119,7 @@ def find_claim(report: Report, said: str) -> Claim:
     found = [claim for claim in report.claims if wanted in plain(claim.text).casefold()]
     if not found:
         raise NotFound(f"No claim of {report.job} holds “{said}”.", "report.md has its sentences.")
-    if len(found) > 1:
+    if len({plain(claim.text) for claim in found}) > 1:
         raise WrongUse(f"{len(found)} claims hold “{said}”.", "Give more of its words.")
     return found[0]
 

@@ -57,7 +57,8 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
     """The start of a root job. Reads every file once for its hash."""
     files = fingerprint([path.absolute() for path in request.files], without=request.written)
     images = [hashlib.sha256(read_image(path)).hexdigest() for path in request.images]
-    plain = request.model_dump(mode="json", exclude={"limits", "job", "model", "budget"})
+    unkept = {"limits", "job", "model", "budget"}
+    plain = request.model_dump(mode="json", by_alias=True, exclude=unkept)
     plain["files"] = [str(path.absolute()) for path in request.files]
     plain["images"] = [str(path.absolute()) for path in request.images]
     if isinstance(request, SourcesRequest):
@@ -76,13 +77,18 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
     hashed = dumps([flow, inputs, images, [list(pair) for pair in files]])
     return Start(
         flow=flow,
-        key=hashlib.sha256(hashed).hexdigest(),
+        key=key_of(request) or hashlib.sha256(hashed).hexdigest(),
         title=request.question,
         request=plain,
         files=files,
         settings={**settings, "budget": request.budget},
         limits=request.limits,
     )
+
+
+def key_of(request: JobRequest) -> str:
+    """The key of work that isn't known by its inputs; "" for any other."""
+    return hashlib.sha256(dumps(request.identity)).hexdigest() if request.identity else ""
 
 
 def on_the_web(request: JobRequest, settings: dict[str, Any]) -> bool:

@@ -16,9 +16,13 @@ from prefect.utilities.callables import get_call_parameters
 
 from deskwork.tasks import model_step, tool_step
 from deskwork.tasks.conversation import Conversation
+from deskwork.tasks.delivery.step import Delivery, deliver
 from deskwork.tasks.retries import DEFAULT_RETRIES
 from deskwork.tasks.session import Session
 from deskwork.tools.errors import Transient
+
+DELIVERY_PAUSES = (2.0, 10.0, 30.0)
+"""Seconds between the tries of a delivery that surely failed; later, `deskwork resume` tries."""
 
 
 async def _may_pass(task: Any, task_run: Any, state: Any) -> bool:
@@ -48,11 +52,26 @@ async def run_tool(session: Session, conversation: Conversation, place: int, nam
     await tool_step.run_call(session, conversation, place, call)
 
 
+@task(
+    name="deliver the report",
+    task_run_name="{name}",
+    retries=len(DELIVERY_PAUSES),
+    retry_delay_seconds=list(DELIVERY_PAUSES),
+    retry_condition_fn=_may_pass,
+    cache_policy=NO_CACHE,
+    persist_result=False,
+)
+async def deliver_report(session: Session, delivery: Delivery, name: str) -> None:
+    """One delivery, recorded before it begins and when it has ended."""
+    await deliver(session, delivery)
+
+
 class Steps(NamedTuple):
     """How the loop runs its steps."""
 
     ask_model: Callable[[Session, Conversation, str], Awaitable[None]]
     run_tool: Callable[[Session, Conversation, int, str], Awaitable[None]]
+    deliver: Callable[[Session, Delivery, str], Awaitable[None]]
 
 
 async def _at_once(step: Any, *args: Any) -> None:
@@ -66,8 +85,10 @@ async def _at_once(step: Any, *args: Any) -> None:
     await run_task_async(step, task_run=run, parameters=parameters)
 
 
-AS_TASKS = Steps(partial(_at_once, ask_model), partial(_at_once, run_tool))
+AS_TASKS = Steps(
+    partial(_at_once, ask_model), partial(_at_once, run_tool), partial(_at_once, deliver_report)
+)
 """Each step a Prefect task, under the flow that runs."""
 
-PLAIN = Steps(ask_model.fn, run_tool.fn)
+PLAIN = Steps(ask_model.fn, run_tool.fn, deliver_report.fn)
 """The same steps as plain calls, for tests of the logic that need no server."""

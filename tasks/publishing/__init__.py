@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from deskwork.tasks import faults
@@ -27,9 +27,12 @@ FORMS = ("md", "html", "docx", "pdf", "xlsx", "json")
 """Every form, in the order in which they are written: the data last, once all others stand."""
 
 
-def publish(report: Report, folder: Path, collection: Collection) -> list[Path]:
+def publish(
+    report: Report, folder: Path, collection: Collection, forms: Sequence[str] = FORMS
+) -> list[Path]:
     """Write ``report.md``, ``.html``, ``.docx``, ``.pdf``, ``.xlsx`` and ``.json``; the paths.
 
+    Of fewer ``forms``, the Markdown and the data are always written.
     Raises `StorageError` when the folder can't be written; the job then loses nothing.
     """
     numbers = numbered(report)
@@ -46,7 +49,7 @@ def publish(report: Report, folder: Path, collection: Collection) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write_charts(report, folder)
-        for form in FORMS:
+        for form in [one for one in FORMS if one in {"md", "json", *forms}]:
             path = folder / f"report.{form}"
             content = make[form]()
             temporary = folder / f".report.{form}.{os.getpid()}"

@@ -42,6 +42,7 @@ def book_of(report: Report) -> bytes:
         columns = ("file", "kind", "pages", "url", "retrieved", "sha256")
         _sheet(book, "Documents", columns, data["sources"])
         _charts(book, report)
+        _changes(book, report.changes)
         lines = [*about(report), *(f"{n}: {v}" for n, v in report.settings.items())]
         notes = [{"note": line} for line in (report.question, *notes_of(report), *lines)]
         _sheet(book, "About", ("note",), notes)
@@ -84,6 +85,20 @@ def _charts(book: xlsxwriter.Workbook, report: Report) -> None:
     ]
     columns = ("chart", "series", "place", "figure", "amount", "unit", "sources")
     _sheet(book, "Charts", columns, rows)
+
+
+def _changes(book: xlsxwriter.Workbook, changes: Mapping[str, Any] | None) -> None:
+    """What a standing report says otherwise than its last run, where there was one."""
+    if changes is None:
+        return
+    rows = [
+        {"what": name.replace("_", " "), **row}
+        for name, listed in changes.items()
+        if isinstance(listed, list)
+        for row in listed
+    ]
+    columns = ("what", "label", "period_end", "before", "after", "why", "file", "evidence")
+    _sheet(book, "Changes", columns, rows)
 
 
 def excel_formula(figure: Figure, rows: Mapping[str, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from deskwork.tasks.changes import Changes, in_words
 from deskwork.tasks.claims import CHART, CITATION, Claim
 from deskwork.tasks.linking import linked, target
 from deskwork.tasks.printing import marked, print_figures
@@ -53,7 +54,7 @@ def figures_of(report: Report) -> dict[str, Figure]:
 def printed_text(report: Report) -> str:
     """The text with its figures, and marks on what doesn't stand."""
     text = print_figures(marked(report.text, report.claims), figures_of(report))
-    return put_charts(text, report)
+    return with_changes(put_charts(text, report), report)
 
 
 def linked_text(report: Report) -> str:
@@ -62,7 +63,18 @@ def linked_text(report: Report) -> str:
     text = linked(report.text, report.claims, figures)
     text = _marked(text, report)
     text = print_figures(text, figures, lambda figure, shown: f"[{shown}](#{target(figure)})")
-    return put_charts(text, report)
+    return with_changes(put_charts(text, report), report)
+
+
+def with_changes(text: str, report: Report) -> str:
+    """The text with what has changed since the last report, behind its title."""
+    if report.changes is None:
+        return text
+    told = in_words(Changes.from_json(report.changes))
+    title, _, rest = text.lstrip().partition("\n")
+    if not title.startswith("# "):
+        title, rest = "", text
+    return "\n\n".join(part for part in (title, told, rest.strip()) if part)
 
 
 def _marked(text: str, report: Report) -> str:

@@ -42,6 +42,7 @@ from deskwork.tasks.reviews import reviewed, reviews_of, standing
 from deskwork.tasks.session import Brief
 from deskwork.tasks.settings import BUILTIN_MODEL
 from deskwork.tasks.states import NeedsReview, OutOfBudget
+from deskwork.tasks.subjects import empty_sections, strangers
 
 
 @flow(name="research", persist_result=False)
@@ -106,6 +107,7 @@ class Research:
             self._publish(text, "out of budget", found, [error.message])
             raise
         unfinished = [child.problem for child in children if child.problem]
+        unfinished += await asyncio.to_thread(self._doubts, text)
         problems = found.problems
         state = "needs review" if problems or unfinished else "done"
         self._publish(text, state, found, unfinished)
@@ -113,9 +115,29 @@ class Research:
             raise NeedsReview(
                 f"The report has {_counted(len(problems), 'claim')} that the check marked."
                 if problems
-                else f"{_counted(len(unfinished), 'investigation')} did not finish.",
+                else " ".join(unfinished),
                 f"Read {self.out / 'report.md'}; the list is at its end.",
             )
+
+    def _doubts(self, text: str) -> list[str]:
+        """Why the report may be about something else than was asked, or about nothing."""
+        evidence = [f"{item.file} {item.quote}" for item in self.findings.evidence.values()]
+        names = strangers(
+            self.question, self.run.collection.unknown, [*self.files, *evidence, *self._fetched()]
+        )
+        doubts = []
+        if names:
+            doubts.append(
+                f"The question names {', '.join(names)}, and none of the sources does: the report "
+                "may be about something else."
+            )
+        empty = empty_sections(text)
+        if empty:
+            doubts.append(f"Nothing stands under {', '.join(f'“{heading}”' for heading in empty)}.")
+        return doubts
+
+    def _fetched(self) -> list[str]:
+        return [str(source) for source in self.findings.sources()]
 
     async def _investigated(self, plan: Plan) -> list[Child]:
         """The plan's investigations, and those that reflection adds to them."""

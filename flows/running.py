@@ -27,7 +27,14 @@ from deskwork.tasks.requests import DocumentsRequest, JobRequest
 from deskwork.tasks.schedule import read_schedule
 from deskwork.tasks.session import Session
 from deskwork.tasks.settings import ModelLimits, Settings, limited, load_settings
-from deskwork.tasks.starts import Start, find_or_create, first_entry, going_on, make_start
+from deskwork.tasks.starts import (
+    Start,
+    differing,
+    find_or_create,
+    first_entry,
+    going_on,
+    make_start,
+)
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tasks.workbench import Workbench
 from deskwork.tasks.writer import Writer
@@ -180,7 +187,8 @@ async def prepare(bench: Workbench, writer: Writer, start: Start, recorded: dict
     changed = [list(pair) for pair in collection.fingerprint()] != recorded["files"]
     if changed and not is_researched(bench.journal, writer.job):
         raise WrongUse(
-            f"The files of job {writer.job} have changed since it began.",
+            f"The files of job {writer.job} have changed since it began: "
+            f"{differing(recorded['files'], collection.fingerprint())}.",
             "Put them back as they were, or ask anew without --job for a job on the new files.",
         )
     failed = [] if changed else [file for file in collection.files if file.state != "ready"]

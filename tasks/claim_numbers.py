@@ -36,6 +36,7 @@ _HARMLESS = re.compile(
     r"|\b(?:the\s)?(?:19|20)\d0s\b|\b(?:19|20)\d\d\s?[-–/]\s?(?:19|20)?\d\d\b|^\s*\d{1,2}[.)]\s"
     r"|\b\d{1,2} (?:out )?of (?:the |its )?(?:last |past |previous )?\d{1,2} (?:years"
     r"|quarters|months|weeks)\b"
+    r"|(?<!\S)[“\"(]?[\w.-]*[A-Za-z_][\w.-]*\.(?:pdf|json|docx?|xlsx?|csv|html?|md|txt|pptx|eml|zip)\b"
     r"|\[\^?\w{1,3}\]:?|\(\d{1,2}\)(?=\s)|https?://\S+|[‘'’]\d\d\b(?!\s?%)|\b(?:19|20)\d\d-\d\d\b",
     re.I,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from deskwork.tools.errors import BadFile, NotFound, WrongUse
 from deskwork.tools.library import fingerprint
 
 _SWITCHES = ("web", "workspace")
+_NAMED = 5
+"""Files that a message names."""
 _FIXED = ("model", "protocol", "profile", "budget")
 
 
@@ -147,6 +150,16 @@ def _create(journal: Journal, job: str, start: Start) -> None:
     )
 
 
+def differing(before: Iterable[Sequence[str]], now: Iterable[Sequence[str]]) -> str:
+    """In words which files aren't what they were: pairs of name and SHA-256."""
+    old, new = ({pair[0]: pair[1] for pair in pairs} for pairs in (before, now))
+    told = [f"{name} has changed" for name in old if name in new and old[name] != new[name]]
+    told += [f"{name} is gone" for name in old if name not in new]
+    told += [f"{name} is new" for name in new if name not in old]
+    rest = f", and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+    return ", ".join(told[:_NAMED]) + rest
+
+
 def _check(journal: Journal, job: Job, start: Start, fixed: tuple[str, ...]) -> None:
     recorded = first_entry(journal, job.id)
     hint = (
@@ -156,7 +169,9 @@ def _check(journal: Journal, job: Job, start: Start, fixed: tuple[str, ...]) -> 
     )
     if job.flow != start.flow or job.key != start.key:
         same = recorded["files"] == [list(pair) for pair in start.files]
-        what = "with other inputs" if same or job.flow != start.flow else "from other files"
+        what = "with other inputs"
+        if not same and job.flow == start.flow:
+            what = f"from other files ({differing(recorded['files'], start.files)})"
         raise WrongUse(f"Job {job.id} exists already, {what}.", hint)
     for name in fixed:
         before, now = recorded["settings"].get(name), start.settings.get(name)

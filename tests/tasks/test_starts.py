@@ -11,7 +11,7 @@ import pytest
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.requests import AskRequest, JobRequest
-from deskwork.tasks.starts import find_or_create, make_start
+from deskwork.tasks.starts import differing, find_or_create, make_start
 from deskwork.tools.errors import WrongUse
 
 SETTINGS = {"model": "m", "protocol": "chat", "profile": "gateway", "model_url": "http://a/v1"}
@@ -86,3 +86,11 @@ def test_anything_but_limits_is_refused_with_the_way_to_fork(
     # The endpoint may have moved, and limits may change.
     assert find(journal, {"model_url": "http://b/v1"}, **named) == job
     assert find(journal, limits=Limits(max_steps=500), **named) == job
+
+
+def test_files_that_differ_are_named() -> None:
+    before = [("a.pdf", "1"), ("b.pdf", "2"), ("c.pdf", "3")]
+    now = [("a.pdf", "1"), ("b.pdf", "9"), ("d.pdf", "4")]
+    assert differing(before, now) == "b.pdf has changed, c.pdf is gone, d.pdf is new"
+    many = [(f"{n}.pdf", "1") for n in range(7)]
+    assert differing(many, []).endswith("4.pdf is gone, and 2 more")

@@ -11,14 +11,15 @@ from collections.abc import Callable
 from deskwork.tasks.sentences import sections_of
 
 _NAME = re.compile(r"\b[A-Z][A-Za-z0-9&-]{2,}\b(?P<own>['’]s)?")
-_OFTEN = frozenset(
-    """what which who whom whose when where why how did does has have had was were are is can could
+_OFTEN_WORDS = """
+    what which who whom whose when where why how did does has have had was were are is can could
     would should will tell list give show compare describe explain find and the for from with into
     between over under about january february march april may june july august september october
     november december monday tuesday wednesday thursday friday saturday sunday gaap ifrs ebit ebitda
     eps usd eur gbp chf jpy capex opex roe roic sec yoy cagr fiscal quarter year annual report inc
-    corp ltd plc group company note notes item form please""".split()
-)
+    corp ltd plc group company note notes item form please
+"""
+_OFTEN = frozenset(_OFTEN_WORDS.split())
 
 
 def names_in(question: str) -> list[str]:

@@ -7,12 +7,11 @@ from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.runtime import flow_run as current_run
-from prefect.states import Completed, Failed
 
+from deskwork.flows.attending import attended
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK, ON_THE_WEB
-from deskwork.flows.running import Ended, Run, partial, run_job
+from deskwork.flows.running import Run, partial
 from deskwork.flows.sorting import budget_of
 from deskwork.tasks.connected_tools import connected_tools, named_tools
 from deskwork.tasks.printing import print_figures
@@ -32,17 +31,7 @@ async def ask_flow(request: AskRequest) -> State[Any]:
     Args:
         request: What to ask, from which files, within which limits.
     """
-    return prefect_state(await run_job("ask", request, _work, current_run.id))
-
-
-def prefect_state(ended: Ended) -> State[Any]:
-    """The flow run's state for the state of its job."""
-    if ended.state == "done":
-        return Completed(message=f"Job {ended.job} is done.")
-    if ended.state == "needs review":
-        return Completed(name="Needs review", message=ended.reason)
-    name = ended.state.capitalize() if ended.state != "failed" else None
-    return Failed(name=name, message=ended.reason)
+    return await attended("ask", request, _work)
 
 
 async def _work(run: Run) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +12,33 @@ from rich.console import Console
 from rich.table import Table
 
 from deskwork.tasks import forks, records
+from deskwork.tasks.asking import GIVEN_UP
 from deskwork.tasks.delivery.record import decide_deliveries, undecided
-from deskwork.tasks.settings import load_settings
 from deskwork.tasks.starts import moved_settings
-from deskwork.tasks.workbench import Workbench
+from deskwork.tasks.workbench import opened
 from deskwork.tools.errors import WrongUse
 
 USAGE_COLUMNS = (
-    *("calls", "input", "cached", "cache_write", "output", "thinking", "cost", "seconds", "tools"),
+    *(
+        "calls",
+        "input",
+        "cache_read",
+        "cache_write",
+        "output",
+        "reasoning",
+        "cost",
+        "seconds",
+        "tools",
+    ),
 )
 """The columns of `usage` that are shown first, in this order."""
-
-
-@contextmanager
-def _bench() -> Iterator[Workbench]:
-    bench = Workbench(load_settings())
-    try:
-        yield bench
-    finally:
-        bench.journal.database.close()
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def jobs(as_json: bool) -> None:
     """List the jobs, the newest last."""
-    with _bench() as bench:
+    with opened() as bench:
         rows = records.job_rows(bench.journal)
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
@@ -58,7 +57,7 @@ def jobs(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print settings and entries as JSON.")
 def show(job: str, as_json: bool) -> None:
     """Show JOB: its state, its settings, and every entry of its history."""
-    with _bench() as bench:
+    with opened() as bench:
         record = records.job_record(bench.journal, bench.blobs, job)
     if as_json:
         click.echo(json.dumps(record, ensure_ascii=False))
@@ -85,7 +84,7 @@ def show(job: str, as_json: bool) -> None:
 @click.option("--model", help="Let this model go on, at the endpoint and profile now set.")
 def fork(job: str, at: int, new_id: str | None, model: str | None) -> None:
     """Make a new job from the first N entries of JOB, and print its id."""
-    with _bench() as bench:
+    with opened() as bench:
         settings = None
         if model:
             bench.settings = bench.settings.elsewhere(model)
@@ -124,13 +123,13 @@ def answer(
             "an interrupted call; --run-again or --sent for an interrupted delivery.",
         )
     if approve or edit:
-        with _bench() as bench:
+        with opened() as bench:
             records.decide_plan(bench.journal, job, records.plan_in(edit) if edit else True)
         click.echo(f"Go on with `deskwork resume {job}`.", err=True)
         return
     if give_up:
-        result = "Error: it is not known whether this call took effect; do not count on it."
-    with _bench() as bench:
+        result = GIVEN_UP
+    with opened() as bench:
         if sent or (run_again and undecided(bench.journal, job)):
             calls = decide_deliveries(bench.journal, job, "sent" if sent else "again")
         else:
@@ -145,7 +144,7 @@ def answer(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def verify(job: str, as_json: bool) -> int:
     """Prove that nothing in JOB's history was altered: walk its chain and check every blob."""
-    with _bench() as bench:
+    with opened() as bench:
         found = [forks.verify(bench.journal, bench.blobs, job)]
         found += [
             forks.verify(bench.journal, bench.blobs, child)
@@ -172,7 +171,7 @@ def verify(job: str, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def usage(by: str, as_json: bool) -> None:
     """Tokens, cost, time and tool success of all jobs."""
-    with _bench() as bench:
+    with opened() as bench:
         rows = records.usage_rows(bench.journal, by)
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable
-from datetime import UTC, datetime
 
 import click
 
 from deskwork.tasks import reviews
 from deskwork.tasks.report import Report
-from deskwork.tasks.republishing import republish, stored_report
-from deskwork.tasks.settings import load_settings
-from deskwork.tasks.workbench import Workbench
+from deskwork.tasks.republishing import approve_report, now, record_review
+from deskwork.tasks.workbench import opened
 from deskwork.tools.errors import WrongUse
 
 _BY = click.option("--by", default="", help="Who reviews; this machine's user if left out.")
@@ -25,8 +22,9 @@ _NOTE = click.option("--note", default="", help="A remark, printed with the revi
 @_NOTE
 def approve(job: str, by: str, note: str) -> None:
     """Approve the report of JOB: it then says who reviewed it and when."""
-    review = reviews.Review("approved", by=by or getpass.getuser(), at=_now(), note=note)
-    _record(job, lambda report: review, state="done", reason=f"approved by {review.by}")
+    with opened() as bench:
+        for path in approve_report(bench, job, by or getpass.getuser(), note):
+            click.echo(path)
 
 
 @click.command()
@@ -43,39 +41,18 @@ def correct(job: str, claim: str, text: str, figure: str, value: str, by: str, n
         raise WrongUse(
             "Say what to correct.", "Give --claim WORDS --text SENTENCE, or --figure ID --value N."
         )
-    who, now = by or getpass.getuser(), _now()
+    who, at = by or getpass.getuser(), now()
 
     def make(report: Report) -> reviews.Review:
         if claim:
             before = reviews.find_claim(report, claim).text
-            return reviews.Review("claim", who, now, note, before=before, after=text)
+            return reviews.Review("claim", who, at, note, before=before, after=text)
         found = reviews.find_figure(report, figure)
-        return reviews.figure_correction(found, value, who, note, now)
+        return reviews.figure_correction(found, value, who, note, at)
 
-    _record(job, make)
-
-
-def _record(
-    job: str, make: Callable[[Report], reviews.Review], *, state: str = "", reason: str = ""
-) -> None:
-    bench = Workbench(load_settings())
-    try:
-        report, folder = stored_report(bench, job)
-        review = make(report)
-        before = bench.journal.job(job)
-        writer = bench.journal.acquire(job)
-        try:
-            writer.append([review.draft()])
-        finally:
-            writer.release(state or before.state, reason if state else before.reason)
-        for path in republish(bench, job, report, folder):
+    with opened() as bench:
+        for path in record_review(bench, job, make):
             click.echo(path)
-    finally:
-        bench.journal.database.close()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 COMMANDS = (approve, correct)

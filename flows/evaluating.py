@@ -12,11 +12,10 @@ from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.runtime import flow_run as current_run
 
-from deskwork.flows.agent import prefect_state
+from deskwork.flows.attending import attended
 from deskwork.flows.loop import Budget
-from deskwork.flows.running import Run, run_job, transport
+from deskwork.flows.running import Run, transport
 from deskwork.flows.trial import Score, Variant, try_question
 from deskwork.tasks.evaluation_page import write_evaluation
 from deskwork.tasks.profiles import Tier
@@ -43,7 +42,7 @@ async def evaluate_flow(request: EvaluationRequest) -> State[Any]:
         out = request.out or home / "evaluations" / run.session.job
         await Evaluation(run, Path(out)).work()
 
-    return prefect_state(await run_job("evaluate", request, work, current_run.id))
+    return await attended("evaluate", request, work)
 
 
 class Evaluation:
@@ -81,6 +80,11 @@ class Evaluation:
                 tell("step", self.run.session.job, f"{len(self.scores)} of {total} questions")
                 return score
 
+        self.run.parts = {
+            f"{self.run.session.job}.{place}.{number}": f"{item.question} ({variant.name})"
+            for place, variant in enumerate(self.variants, 1)
+            for number, item in enumerate(self.items, 1)
+        }
         runs = [
             one(number, item, place, variant)
             for place, variant in enumerate(self.variants, 1)

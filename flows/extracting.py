@@ -14,12 +14,11 @@ from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.runtime import flow_run as current_run
 
-from deskwork.flows.agent import prefect_state
+from deskwork.flows.attending import attended
 from deskwork.flows.filing import Filing
 from deskwork.flows.loop import Budget
-from deskwork.flows.running import Run, run_job
+from deskwork.flows.running import Run
 from deskwork.tasks.conversation import BYTES_A_TOKEN
 from deskwork.tasks.filed import Filed
 from deskwork.tasks.journal import FINISHED
@@ -65,7 +64,7 @@ async def documents_flow(request: DocumentsRequest) -> State[Any]:
             check_outputs(out, family_of(paths), named)
         await Documents(run, out).work()
 
-    return prefect_state(await run_job("documents", request, work, current_run.id))
+    return await attended("documents", request, work)
 
 
 class Documents:
@@ -96,6 +95,8 @@ class Documents:
         files = self.run.collection.files
         self.hidden = await asyncio.to_thread(hidden, self.paths)
         rows, todo = await asyncio.to_thread(self._sorted, files)
+        job = self.session.job
+        self.run.parts = {f"{job}.{place + 1}": file.name for place, file in todo}
         self._tell_estimate([file for _, file in todo])
         await asyncio.to_thread(self._count_what_is_done)
         limit: OutOfBudget | None = None

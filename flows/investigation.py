@@ -17,17 +17,16 @@ from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.runtime import flow_run as current_run
 
 from deskwork.flows import prompts
-from deskwork.flows.agent import prefect_state
+from deskwork.flows.attending import attended
 from deskwork.flows.checking import Checking
 from deskwork.flows.children import Child, investigate
 from deskwork.flows.findings import Findings
 from deskwork.flows.loop import Budget, check_limits, run_conversation
 from deskwork.flows.planning import planned
 from deskwork.flows.reflecting import reflect
-from deskwork.flows.running import Run, run_job
+from deskwork.flows.running import Run
 from deskwork.flows.sorting import budget_of
 from deskwork.tasks.claims import CHART, Checked, check
 from deskwork.tasks.conflicts import conflicts_of
@@ -57,7 +56,7 @@ async def research_flow(request: ResearchRequest) -> State[Any]:
         out = request.out or run.bench.settings.home / "reports" / run.session.job
         await Research(run, Path(out)).work()
 
-    return prefect_state(await run_job("research", request, work, current_run.id))
+    return await attended("research", request, work)
 
 
 class Research:
@@ -145,6 +144,8 @@ class Research:
         parts, children, number = plan.investigations, list[Child](), 1
         while parts:
             first = len(children) + 1
+            names = (f"{self.session.job}.{number}" for number, _ in enumerate(parts, first))
+            self.run.parts |= {name: part.title for name, part in zip(names, parts, strict=False)}
             children += await investigate(self.run, self.budget, parts, turns, first)
             self.findings = await asyncio.to_thread(Findings, self.run, children, self.corrections)
             if any(child.problem for child in children):

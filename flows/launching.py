@@ -24,6 +24,7 @@ from deskwork.tasks.connected_tools import named_tools
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import Outcome, outcome
+from deskwork.tasks.page_text import run_name
 from deskwork.tasks.prefect_server import ServerDown, ensure_server
 from deskwork.tasks.prefect_settings import client_settings
 from deskwork.tasks.progress import tell
@@ -37,7 +38,7 @@ from deskwork.tasks.requests import (
     SourcesRequest,
 )
 from deskwork.tasks.settings import BUILTIN_MODEL, Settings, load_settings
-from deskwork.tasks.starts import find_or_create, first_entry, make_start, read_image
+from deskwork.tasks.starts import find_or_create, first_entry, limits_of, make_start, read_image
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError, WrongUse
 from deskwork.tools.library import hidden
@@ -80,7 +81,7 @@ def request_going_on(
     """
     found = journal.job(job)
     recorded = first_entry(journal, job)
-    earlier = journal.metas(job, "start", "resumed")[-1][2]["limits"]
+    earlier = limits_of(journal, job).model_dump()
     _, _, request_type = FLOWS[found.flow]
     try:
         changed = Limits(**{**earlier, **limits})
@@ -247,7 +248,8 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
                         client,
                         deployments[f"{name}/deskwork"],
                         {"request": request.model_dump(mode="json", by_alias=True)},
-                        name=request.job or name,
+                        name=run_name(request.question, request.job or name),
+                        tags=[request.job or name],
                     )
         except (httpx.HTTPError, PrefectException) as error:
             raise _server_failed(error) from error

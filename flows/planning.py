@@ -32,6 +32,7 @@ async def planned(run: Run, budget: Budget, files: list[str], tier: Tier, out: P
     if isinstance(decided, dict):
         plan = Plan.model_validate(decided)
     job = run.session.job
+    run.parts = {f"{job}.{n}": part.title for n, part in enumerate(plan.investigations, 1)}
     for part in plan.investigations:
         tell("plan", job, f"investigation: {part.title}: {part.question}")
     told = await asyncio.to_thread(estimate, run.bench, plan)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,7 +21,9 @@ from deskwork.tasks.discovery import discover
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Job, Journal
 from deskwork.tasks.leftovers import Leftovers
-from deskwork.tasks.page import show_answer
+from deskwork.tasks.page import Page
+from deskwork.tasks.page_end import show_end
+from deskwork.tasks.page_text import run_name, standing_text
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.progress import tell
 from deskwork.tasks.records_paths import outputs
@@ -61,7 +65,8 @@ class Run:
     as data), recorded with the outcome.
 
     ``steps`` is how the loop runs its steps: as Prefect tasks unless a test says otherwise.
-    ``start`` is the job's first entry: the request, the settings, the files' hashes.
+    ``start`` is the job's first entry: the request, the settings, the files' hashes. ``parts`` has,
+    for whoever looks on, the title of each part of the job by the id of the child job that does it.
     """
 
     bench: Workbench
@@ -72,6 +77,7 @@ class Run:
     files: tuple[str, ...] = ()
     report: str = ""
     steps: Steps | None = None
+    parts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -139,11 +145,15 @@ async def run_job(
         writer = await asyncio.to_thread(bench.journal.acquire, job.id, flow_run)
         leftovers = Leftovers(job.id, flow_run, job.flow_run) if flow_run and job.flow_run else None
         closing = asyncio.create_task(leftovers.close()) if leftovers else None
+        page = Page(flow_run, job.id)
+        tags = [flow, job.id, str(bench.settings.model)]
+        naming = asyncio.create_task(page.name(run_name(job.title, job.id), tags))
         run: Run | None = None
         state, reason = "done", ""
         try:
             run = await prepare(bench, writer, start, recorded)
-            await work(run)
+            async with page.following(functools.partial(_standing, bench.journal, job, run)):
+                await work(run)
             if leftovers and closing:
                 await closing
                 await leftovers.close()
@@ -158,7 +168,10 @@ async def run_job(
                 over.set()
             tell("end", job.id, f"{state}: {reason}" if reason else state)
         answer = run.answer if run else ""
-        await show_answer(flow_run, job.id, state, answer or reason)
+        await naming
+        with contextlib.suppress(Exception):
+            # For the eye only: the job has ended as it has ended.
+            await show_end(page, bench, run.report if run else "", run.parts if run else {})
         return Ended(job.id, state, reason, answer)
     finally:
         await bench.close()
@@ -238,6 +251,11 @@ async def _with_limits(session: Session) -> Settings:
         profile=limited(settings.profile, known),
         models={**settings.models, settings.model: known},
     )
+
+
+def _standing(journal: Journal, job: Job, run: Run) -> tuple[str, float | None]:
+    limits = run.session.history.limits
+    return standing_text(journal, journal.job(job.id), limits, run.parts)
 
 
 def _leave(writer: Writer, run: Run | None, state: str, reason: str) -> None:

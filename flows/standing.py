@@ -17,10 +17,10 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run as current_run
 
-from deskwork.flows.agent import prefect_state
+from deskwork.flows.attending import attended
 from deskwork.flows.delivering import deliver_all
 from deskwork.flows.investigation import Research
-from deskwork.flows.running import RESEARCHED, Run, run_job
+from deskwork.flows.running import RESEARCHED, Run
 from deskwork.tasks.briefing_requests import BriefingRequest
 from deskwork.tasks.comparing import changes_between
 from deskwork.tasks.issues import check_filings, issue_of
@@ -52,7 +52,7 @@ async def briefing_flow(request: BriefingRequest) -> State[Any]:
         out = run.bench.settings.home / "reports" / run.session.job
         await Standing(run, Path(out)).work()
 
-    return prefect_state(await run_job("briefing", issued, work, current_run.id))
+    return await attended("briefing", issued, work)
 
 
 def _issued(request: BriefingRequest, flow_run: str | None, moment: datetime) -> BriefingRequest:

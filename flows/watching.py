@@ -18,7 +18,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run as current_run
 from prefect.states import Completed
 
-from deskwork.flows.agent import prefect_state
+from deskwork.flows.attending import prefect_state
 from deskwork.flows.running import Ended
 from deskwork.flows.standing import briefing_flow
 from deskwork.flows.stopping import take_signals

@@ -1,31 +1,121 @@
-"""A job on the Prefect page: its name, and its answer as an artifact. For the eye only.
+"""A job's run on the Prefect page: its name and tags, where it stands, and what came of it.
 
-Whatever fails here isn't worth a job, and nothing waits for it longer than is fair.
+For the eye only: whatever fails here isn't worth a job, and nothing waits for it longer than is
+fair. An artifact is made once for a run and changed in place, also after a kill.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import PrefectClient
 
 LONGEST = 10.0
 """Seconds after which the page is left as it is."""
+FIRST_LOOK, RAREST_LOOK = 2.0, 30.0
+"""Seconds between two looks at a running job: as few at its start, as many once it runs long."""
 
 
-async def show_answer(flow_run: str | None, job: str, state: str, answer: str) -> None:
-    """Name the run after its job and put the answer on its page."""
-    if flow_run is None:
-        return
-    from prefect.artifacts import acreate_markdown_artifact
-    from prefect.client.orchestration import get_client
-    from prefect.runtime import flow_run as current
+class Page:
+    """The page of one flow run. Without a flow run, nothing is shown."""
 
-    text = f"**{job}: {state}**\n\n{answer}" if answer else f"**{job}: {state}**"
-    key = "".join(c if c.isascii() and c.isalnum() else "-" for c in job.lower())
-    with contextlib.suppress(Exception):
-        async with asyncio.timeout(LONGEST):
-            if current.name != job:
-                async with get_client() as client:
-                    await client.update_flow_run(UUID(flow_run), name=job)
-            await acreate_markdown_artifact(text, f"answer-{key}", "What came of the job")
+    def __init__(self, flow_run: str | None, job: str) -> None:
+        self.run = UUID(flow_run) if flow_run else None
+        self.job = job
+        self._shown: dict[str, tuple[UUID, Any]] = {}
+
+    async def name(self, name: str, tags: list[str]) -> None:
+        """Name the run, and add to its tags."""
+        async with self._guarded() as client:
+            if client is not None and self.run is not None:
+                known = await client.read_flow_run(self.run)
+                await client.update_flow_run(
+                    self.run, name=name, tags=list(dict.fromkeys([*known.tags, *tags]))
+                )
+
+    async def show(self, what: str, kind: str, data: Any, description: str) -> None:
+        """Show ``data`` under the key ``what`` and the job's id, in place of what stood there.
+
+        ``kind`` is Prefect's: ``markdown`` (a text), ``table`` (JSON of a list of rows),
+        ``progress`` (percent).
+        """
+        key = f"{what}-{_plain(self.job)}"
+        async with self._guarded() as client:
+            if client is None or self._shown.get(key, (None, None))[1] == data:
+                return
+            from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
+
+            found = self._shown[key][0] if key in self._shown else await self._known(client, key)
+            if found is None:
+                made = ArtifactCreate(
+                    key=key, type=kind, data=data, description=description, flow_run_id=self.run
+                )
+                found = (await client.create_artifact(made)).id
+            else:
+                await client.update_artifact(
+                    found, ArtifactUpdate(data=data, description=description)
+                )
+            self._shown[key] = (found, data)
+
+    @contextlib.asynccontextmanager
+    async def following(self, look: Callable[[], tuple[str, float | None]]) -> AsyncIterator[None]:
+        """Show where the job stands for as long as this lasts.
+
+        ``look`` is called in a thread of its own: the text, and how far the job is in percent,
+        None where nobody knows.
+        """
+        task = asyncio.create_task(self._follow(look)) if self.run else None
+        try:
+            yield
+        finally:
+            if task:
+                task.cancel()
+                await asyncio.wait({task})
+
+    async def _follow(self, look: Callable[[], tuple[str, float | None]]) -> None:
+        pause = FIRST_LOOK
+        while True:
+            await asyncio.sleep(pause)
+            pause = min(RAREST_LOOK, pause * 1.1)
+            with contextlib.suppress(Exception):
+                text, percent = await asyncio.to_thread(look)
+                await self.show("progress", "markdown", text, "Where the job stands")
+                if percent is not None:
+                    await self.show("percent", "progress", percent, "How far the job is")
+
+    async def _known(self, client: PrefectClient, key: str) -> UUID | None:
+        """The artifact that this run has made under the key before it was killed."""
+        from prefect.client.schemas.filters import (
+            ArtifactFilter,
+            ArtifactFilterFlowRunId,
+            ArtifactFilterKey,
+        )
+
+        assert self.run is not None
+        which = ArtifactFilter(
+            key=ArtifactFilterKey(any_=[key]), flow_run_id=ArtifactFilterFlowRunId(any_=[self.run])
+        )
+        found = await client.read_artifacts(artifact_filter=which)
+        return found[0].id if found else None
+
+    @contextlib.asynccontextmanager
+    async def _guarded(self) -> AsyncIterator[PrefectClient | None]:
+        """A client, or None without a run; errors and long waits end here."""
+        if self.run is None:
+            yield None
+            return
+        from prefect.client.orchestration import get_client
+
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(LONGEST), get_client() as client:
+                yield client
+
+
+def _plain(job: str) -> str:
+    """A job's id as an artifact's key takes it: lowercase letters, digits and dashes."""
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in job.lower())

@@ -14,10 +14,12 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    title: str = Field(min_length=1, max_length=200)
-    question: str = Field(min_length=1)
+    title: str = Field(min_length=1, max_length=200, description="A short name of the part.")
+    question: str = Field(min_length=1, description="Its question, which stands alone.")
     tools: list[str] = Field(default=[], description="Left empty: all that the job has.")
-    steps: int | None = Field(default=None, ge=2, le=100)
+    steps: int | None = Field(
+        default=None, ge=2, le=100, description="Model calls, at most; empty for the usual number."
+    )
 
 
 class Plan(BaseModel):

@@ -21,6 +21,7 @@ import uvicorn
 from deskwork.tasks import prefect_database
 from deskwork.tasks.idleness import Activity, stop_when_idle
 from deskwork.tasks.prefect_settings import Folder, server_settings
+from deskwork.tasks.served import Served
 from deskwork.tasks.server_record import HELD, ServerRecord
 
 
@@ -74,7 +75,7 @@ def serve(folder: Folder, listener: socket.socket, idle_after: float) -> bool:
     gc.disable()
     from prefect.server.api.server import create_app
 
-    activity = Activity(create_app())
+    activity = Activity(Served(create_app(), folder.home))
     gc.freeze()
     gc.enable()
     config = uvicorn.Config(

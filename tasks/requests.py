@@ -15,11 +15,21 @@ from deskwork.tasks.profiles import Tier
 from deskwork.tasks.records_paths import outputs
 from deskwork.tasks.schedule import Asked
 
+LAST = ("budget", "limits", "model", "job", "record_schema", "set_hash")
+"""Fields that stand at a form's end: most people leave them as they are."""
+
+
+def _in_order(schema: dict[str, Any]) -> None:
+    """What a person has to say first, in the form of any job."""
+    known = schema.get("properties", {})
+    last = {name: known.pop(name) for name in LAST if name in known}
+    known.update(last)
+
 
 class JobRequest(BaseModel):
     """What every job takes."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_in_order)
 
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
         description="What you want to know, in your own words."
@@ -93,6 +103,11 @@ class ResearchRequest(SourcesRequest):
     review_plan: bool = Field(
         default=False,
         description="Whether the job waits, once it has a plan, until a person approves it.",
+    )
+    review_report: bool = Field(
+        default=False,
+        description="Whether the run, once the report is published, waits on Prefect's page "
+        "until a person approves it or leaves it not reviewed.",
     )
 
 

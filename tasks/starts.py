@@ -73,8 +73,9 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
         if programs is None:
             programs = bool(settings.get("workspace"))
         plain |= {"workspace": True} if programs else {}
-    if not plain.get("review_plan", True):
-        del plain["review_plan"]
+    for name in ("review_plan", "review_report"):
+        if not plain.get(name, True):
+            del plain[name]
     where = {"files", "images", "out", "question_set"}
     inputs = {name: value for name, value in plain.items() if name not in where}
     hashed = dumps([flow, inputs, images, [list(pair) for pair in files]])
@@ -190,6 +191,12 @@ def first_entry(journal: Journal, job: str) -> dict[str, Any]:
         if kind == "fork":
             start["limits"] = meta["limits"]
     return start
+
+
+def limits_of(journal: Journal, job: str) -> Limits:
+    """The limits that a job had last: a person may have changed them since its start."""
+    resumed = journal.metas(job, "resumed")
+    return Limits(**(resumed[-1][2] if resumed else first_entry(journal, job))["limits"])
 
 
 def moved_settings(settings: dict[str, Any]) -> dict[str, Any]:

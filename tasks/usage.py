@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from deskwork.tasks.journal import Journal
@@ -23,26 +24,30 @@ that the output limit cut, or that came instead of a hand-over.
 """
 
 
-def usage_rows(journal: Journal, by: str) -> list[dict[str, Any]]:
-    """Usage of all jobs, by ``job``, ``model``, ``budget``, ``tool``, ``prompt`` or ``toolset``.
+def usage_rows(
+    journal: Journal, by: str, jobs: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """Usage of these jobs, or of all.
+
+    ``by`` is ``job``, ``model``, ``budget``, ``tool``, ``prompt`` or ``toolset``.
 
     The last two are versions: of what the model was told, and of the tools it was given.
     A row counts model calls and tokens and, under ``tools``, tool calls by group; a row by tool
     counts its calls by group and by outcome, and under ``budgets`` by each tier's groups.
     """
     totals: dict[str, dict[str, Any]] = {}
-    for job in journal.jobs():
-        opened = journal.conversations(job.id)
-        for number, meta in journal.results(job.id):
+    for job in [job.id for job in journal.jobs()] if jobs is None else jobs:
+        opened = journal.conversations(job)
+        for number, meta in journal.results(job):
             conversation = opened.get(number, {})
             calls = [(meta["name"], meta.get("outcome", "ok"), meta["seconds"])]
-            _add_calls(totals, by, job.id, conversation, calls)
-        for number, meta in journal.replies(job.id):
+            _add_calls(totals, by, job, conversation, calls)
+        for number, meta in journal.replies(job):
             conversation = opened.get(number, {})
             cut = [(name, "not_run", 0.0) for name in meta.get("not_run", ())]
-            _add_calls(totals, by, job.id, conversation, cut)
+            _add_calls(totals, by, job, conversation, cut)
             if by != "tool":
-                add_usage(_row(totals, _name(by, job.id, conversation)), meta)
+                add_usage(_row(totals, _name(by, job, conversation)), meta)
     return [{by: name, **row} for name, row in totals.items()]
 
 

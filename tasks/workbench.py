@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -19,12 +20,12 @@ from deskwork.tasks.journal import Journal
 from deskwork.tasks.progress import tell
 from deskwork.tasks.protocol import open_codec
 from deskwork.tasks.session import Session
-from deskwork.tasks.settings import Settings
+from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tools.library import Collection, Library
 from deskwork.tools.library import Progress as Indexed
 from deskwork.tools.web.access import Web
 
-__all__ = ["JobDesk", "Workbench"]
+__all__ = ["JobDesk", "Workbench", "opened"]
 
 BUILTIN_URL = "http://built-in/v1"
 """The address under which the model in this process is asked; nothing is looked up."""
@@ -119,3 +120,13 @@ class Workbench:
             **({"workspace": True} if self.settings.workspace.enabled else {}),
             "deskwork": version("deskwork"),
         }
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Workbench]:
+    """This machine's home, for a look at the record or a change of it."""
+    bench = Workbench(load_settings())
+    try:
+        yield bench
+    finally:
+        bench.journal.database.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from prefect.client.schemas.objects import State
@@ -25,6 +26,7 @@ from deskwork.tasks.outcomes import outcome
 from deskwork.tasks.requests import JobRequest
 from deskwork.tasks.starts import limits_of
 from deskwork.tasks.workbench import opened
+from deskwork.tools.errors import WrongUse
 
 
 def prefect_state(ended: Ended) -> State[Any]:
@@ -57,7 +59,14 @@ async def attended(
             if question is None:
                 return prefect_state(ended)
         form = await _asked(question)
-        if form is None or not await asyncio.to_thread(_recorded, form, question):
+        try:
+            goes_on = form is not None and await asyncio.to_thread(_recorded, form, question)
+        except WrongUse as error:
+            # Under another key: the server has the answer to this one.
+            text = f"{error}\n\n{question.text}"
+            question = replace(question, key=f"{question.key}-again", text=text)
+            continue
+        if not goes_on:
             return prefect_state(await asyncio.to_thread(_ended, question.job))
         if isinstance(form, LimitsForm):
             request = request.model_copy(update={"limits": form.limits()})

@@ -48,6 +48,22 @@ def checked(kind: type[Checked], **values: Any) -> Checked:
         raise WrongUse(f"The {name} can't be {row['input']!r}: {row['msg']}.") from None
 
 
+def _placed(files: Sequence[str | Path], images: Sequence[str | Path] = ()) -> dict[str, list[Any]]:
+    """Paths made absolute, and apart from them what is named by its http address."""
+    given = {"files": files, "images": images}
+    placed: dict[str, list[Any]] = {
+        name: [Path(one).absolute() for one in those if not is_address(one)]
+        for name, those in given.items()
+    }
+    placed["addresses"] = [str(one) for one in (*files, *images) if is_address(one)]
+    return placed
+
+
+def is_address(given: str | Path) -> bool:
+    """Whether it names what is to be fetched, by http or https."""
+    return isinstance(given, str) and given.lower().startswith(("http://", "https://"))
+
+
 async def ask(
     question: str,
     *,
@@ -64,6 +80,7 @@ async def ask(
 ) -> Outcome:
     """Let one agent answer a question, from the documents in ``files`` if there are any.
 
+    ``files`` and ``images`` are paths or http addresses; what lies there is fetched first.
     The same call again goes on with an unfinished job, or starts a new run of a finished one.
     ``web`` lets the model search the web, or not, and ``workspace`` run programs in a sandbox;
     None is as the settings say. ``tools`` are
@@ -74,8 +91,7 @@ async def ask(
     request = checked(
         AskRequest,
         question=clean(question),
-        files=[Path(path).absolute() for path in files],
-        images=[Path(path).absolute() for path in images],
+        **_placed(files, images),
         web=web,
         workspace=workspace,
         tools=list(tools),
@@ -112,8 +128,7 @@ async def research(
         ResearchRequest,
         question=clean(question),
         review_plan=review_plan,
-        files=[Path(path).absolute() for path in files],
-        images=[Path(path).absolute() for path in images],
+        **_placed(files, images),
         web=web,
         workspace=workspace,
         out=Path(out).absolute() if out else None,
@@ -178,7 +193,7 @@ async def documents(
     request = checked(
         DocumentsRequest,
         question=f"Extract records: {loaded.title}",
-        files=[Path(path).absolute() for path in paths],
+        **_placed(paths),
         schema_source=loaded.source,
         record_schema=loaded.schema,
         out=output_path(out) if out else None,

@@ -53,8 +53,12 @@ _limits = _options(
     ),
 )
 _common = _options(
-    click.option("--files", type=_PATH, multiple=True, help="Folder or file to answer from."),
-    click.option("--image", type=_PATH, multiple=True, help="Picture for the model to look at."),
+    click.option(
+        "--files", multiple=True, help="Folder, file or http address to answer from; repeat."
+    ),
+    click.option(
+        "--image", multiple=True, help="Picture for the model to look at, or its address; repeat."
+    ),
     click.option(
         "--web/--no-web",
         default=None,
@@ -185,14 +189,17 @@ def evaluate(question_set: Path, as_json: bool, **options: Any) -> int:
     return _run(job, as_json=as_json)
 
 
-def _expanded(paths: tuple[str, ...], out: Path | None) -> list[Path]:
+def _expanded(paths: tuple[str, ...], out: Path | None) -> list[str | Path]:
     """The paths, patterns resolved, without the outputs that an earlier run left among them.
 
     Raises `WrongUse` for a pattern that nothing fits.
     """
-    found: list[Path] = []
+    found: list[str | Path] = []
     written = outputs(output_path(out)) if out else []
     for text in paths:
+        if calls.is_address(text):
+            found.append(text)
+            continue
         if Path(text).exists() or not any(letter in text for letter in "*?["):
             found.append(Path(text))
             continue

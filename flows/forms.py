@@ -46,7 +46,7 @@ class PlanForm(Form):
 
     def record(self, bench: Workbench, job: str) -> bool:
         """Go by this plan; by the model's own where nothing was sent back."""
-        plan = self.model_dump(exclude_defaults=True) if self.investigations else {}
+        plan = self.model_dump() if self.investigations else {}
         decide_plan(bench, job, json.dumps(plan) if plan else "")
         return True
 

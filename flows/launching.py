@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from deskwork.flows import running
 from deskwork.tasks import faults
+from deskwork.tasks.arrivals import arrived
 from deskwork.tasks.briefing_requests import BriefingRequest, WatchRequest
 from deskwork.tasks.connected_tools import named_tools
 from deskwork.tasks.journal import Journal
@@ -116,6 +117,7 @@ async def launch(
             if getattr(request, name) is None
         }
         request = request.model_copy(update=unsaid)
+    request = await arrived(request, settings)
     job = await asyncio.to_thread(_register, flow, request, settings, going_on)
     request = request.model_copy(update={"job": job})
     if settings.is_builtin and getattr(request, "web", None):

@@ -16,6 +16,7 @@ import httpx
 
 from deskwork.flows.stopping import take_signals
 from deskwork.tasks import faults
+from deskwork.tasks.arrivals import arrived
 from deskwork.tasks.deployments import lighten_events
 from deskwork.tasks.discovery import discover
 from deskwork.tasks.entries import Draft
@@ -139,6 +140,8 @@ async def run_job(
     lighten_events()
     bench = Workbench(settings_of(request), transport=transport.get())
     try:
+        if request.addresses and not await asyncio.to_thread(_known, bench, flow_run):
+            request = await arrived(request, bench.settings)
         job, start = await asyncio.to_thread(_find, bench, flow, request, flow_run)
         recorded = await asyncio.to_thread(first_entry, bench.journal, job.id)
         bench.settings = settings_of(request, recorded["settings"])
@@ -175,6 +178,10 @@ async def run_job(
         return Ended(job.id, state, reason, answer)
     finally:
         await bench.close()
+
+
+def _known(bench: Workbench, flow_run: str | None) -> bool:
+    return bool(flow_run and bench.journal.jobs(flow_run=flow_run))
 
 
 def _find(

@@ -31,19 +31,17 @@ class NewFiling(BaseModel):
 
 
 class Issue(BaseModel):
-    """Which run of a standing report this is; fixed when its job is made.
-
-    ``moment`` is ISO 8601 in UTC. ``previous`` is the job of the run it is compared with, made at
-    ``since``; both are empty for the first. ``definition`` is of the file that it was made from.
-    """
+    """Which run of a standing report this is; fixed when its job is made."""
 
     model_config = ConfigDict(extra="forbid")
 
-    moment: str
-    previous: str = ""
-    since: str = ""
-    by_hand: bool = False
-    definition: str = ""
+    moment: str = Field(description="When it was due: ISO 8601, in UTC.")
+    previous: str = Field(
+        default="", description="The job of the run it is compared with; empty for the first."
+    )
+    since: str = Field(default="", description="When that one was made; empty for the first.")
+    by_hand: bool = Field(default=False, description="Whether a person started it.")
+    definition: str = Field(default="", description="A digest of the file that it was made from.")
 
 
 class BriefingRequest(SourcesRequest):

@@ -35,7 +35,7 @@ class Leftovers:
         self.since = datetime.now(UTC)
 
     async def close(self) -> None:
-        """Mark them as crashed, and their tasks.
+        """Mark them as crashed, and their tasks; one that waits for an answer as answered.
 
         Called twice: the server records task runs a little late, so that what began just before
         a kill may be missed at first. Whatever fails here isn't worth a job.
@@ -47,36 +47,39 @@ class Leftovers:
                 if self.earlier == self.own:
                     await close_orphans(client, self.own, before=self.since)
                     return
-                runs = {run.id for run in await self._unfinished(client)}
-                for run in runs | {self.earlier}:
-                    await close_orphans(client, run)
-                for run in runs:
-                    await _crash(client, run)
+                runs = {run.id: run for run in await self._unfinished(client)}
+                for name in runs.keys() | {self.earlier}:
+                    await close_orphans(client, name)
+                for run in runs.values():
+                    await _end(client, run)
 
     async def _unfinished(self, client: PrefectClient) -> list[FlowRun]:
         """The job's runs that look as if they ran, those too that died before they held it."""
         from prefect.client.schemas.filters import (
             FlowRunFilter,
             FlowRunFilterId,
-            FlowRunFilterName,
             FlowRunFilterState,
             FlowRunFilterStateType,
+            FlowRunFilterTags,
         )
         from prefect.client.schemas.objects import StateType
 
-        types = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+        # A suspended one has asked what was answered elsewhere.
+        types = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING, StateType.PAUSED]
         state = FlowRunFilterState(type=FlowRunFilterStateType(any_=types))
         found = []
         for which in (
-            FlowRunFilter(name=FlowRunFilterName(any_=[self.job]), state=state),
+            FlowRunFilter(tags=FlowRunFilterTags(all_=[self.job]), state=state),
             FlowRunFilter(id=FlowRunFilterId(any_=[self.earlier]), state=state),
         ):
             found += await client.read_flow_runs(flow_run_filter=which)
         return [run for run in found if run.id != self.own]
 
 
-async def _crash(client: PrefectClient, run: UUID) -> None:
-    from prefect.states import Crashed
+async def _end(client: PrefectClient, run: FlowRun) -> None:
+    from prefect.states import Cancelled, Crashed
 
     state: Any = Crashed(message=MESSAGE)
-    await client.set_flow_run_state(run, state, force=True)
+    if run.state is not None and run.state.is_paused():
+        state = Cancelled(name="Answered elsewhere", message="Its job has gone on in another run.")
+    await client.set_flow_run_state(run.id, state, force=True)

@@ -36,10 +36,16 @@ class JobRequest(BaseModel):
     )
     files: list[Path] = Field(
         default=[],
-        description="Folders and files to answer from, as paths on the machine that runs the job.",
+        description="Folders and files to answer from, as paths on the machine that runs the job "
+        "(this form can't carry the files themselves).",
     )
     images: list[Path] = Field(
-        default=[], description="Pictures that the model shall look at, as paths."
+        default=[], description="Pictures that the model shall look at, as paths there."
+    )
+    addresses: list[Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+\S*$")]] = Field(
+        default=[],
+        description="Documents and pictures that lie elsewhere, by their http or https address: "
+        "this form can't carry files, so they are fetched before the job begins.",
     )
     budget: Asked = Field(
         default="high",

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from deskwork.tasks import faults
+from deskwork.tasks.arrivals import with_origin
 from deskwork.tasks.blobs import open_blobs
 from deskwork.tasks.endpoint import Endpoint
 from deskwork.tasks.job_desk import JobDesk
@@ -97,7 +98,8 @@ class Workbench:
             if at.new and at.file.state == "ready":
                 tell("index", job, f"read {at.file.name}", done=at.done, total=at.total)
 
-        return self.library.collect(paths, indexed, without=without)
+        found = self.library.collect(paths, indexed, without=without)
+        return found.described(lambda file: with_origin(file, self.settings.home))
 
     async def close(self) -> None:
         """Close connections."""

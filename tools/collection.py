@@ -75,6 +75,10 @@ class Collection:
         """Name and SHA-256 of every file; the hash is "" where a file couldn't be opened."""
         return [(file.name, file.sha256) for file in self.files]
 
+    def described(self, describe: Callable[[SourceFile], SourceFile]) -> Collection:
+        """The same collection, with more known of its files."""
+        return Collection(self._store, [describe(file) for file in self.files], self._reading)
+
     def only(self, name: str) -> Collection:
         """A collection of this file alone."""
         return Collection(self._store, [self.file(name)], self._reading)

@@ -66,5 +66,5 @@ def test_a_question_is_asked_by_the_form_and_its_plan_approved_by_the_page(
     over = front.moved_on(run, waits["id"])["state"]
     assert over["type"] == "COMPLETED", over["message"]
 
-    page.goto(f"{front.ui}/artifacts/key/{front.artifacts(run, 'key')['answer']}")
+    page.goto(f"{front.ui}/artifacts/artifact/{front.artifacts(run, 'id')['answer']}")
     page.get_by_text("842.6 million euros").first.wait_for()

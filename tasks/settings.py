@@ -23,6 +23,7 @@ from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tasks.web_settings import read_web
 from deskwork.tools.errors import WrongUse
+from deskwork.tools.plugins import PROFILES, added
 from deskwork.tools.readers import USUAL, Limits, Reading
 from deskwork.tools.web.options import BY_DEFAULT, WebOptions
 from deskwork.tools.workspace.options import WorkspaceOptions
@@ -175,6 +176,8 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
             "Put the secret into DESKWORK_MODEL_KEY alone.",
         )
     own = _of_tables("profiles", table.get("profiles", {}))
+    if url is not None:
+        own = {**_of_tables("deskwork.profiles", added(PROFILES)), **own}
     models = _models(table.get("models", {}))
     model = str(values["model"]) if url else BUILTIN_MODEL
     profile = find_profile(

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from deskwork.tools.calculation import calculate
 from deskwork.tools.charts.tools import draw_chart
-from deskwork.tools.errors import NotFound
+from deskwork.tools.errors import NotFound, WrongUse
 from deskwork.tools.figure_tools import bind_figure, derive_figure
 from deskwork.tools.filings.tools import company, facts, filing_search, filings, read_filing
 from deskwork.tools.picture_evidence import cite_picture
+from deskwork.tools.plugins import TOOLS, added
 from deskwork.tools.reading import (
     cite,
     list_documents,
@@ -58,5 +59,27 @@ class Registry(Mapping[str, Tool]):
 
 
 def default_tools() -> Registry:
-    """Every built-in tool."""
-    return Registry(_TOOLS)
+    """Every built-in tool, and those that installed packages add.
+
+    Raises `WrongUse` for what a package adds and is no tool, or bears another's name.
+    """
+    return Registry([*_TOOLS, *added_tools()])
+
+
+def added_tools() -> list[Tool]:
+    """The tools that installed packages add by entry point (`deskwork.tools.plugins`)."""
+    builtin = {tool.name for tool in _TOOLS}
+    tools = []
+    for name, value in added(TOOLS).items():
+        if not isinstance(value, Tool):
+            raise WrongUse(
+                f"A package adds {name!r} to {TOOLS}, and it is no tool.",
+                "Decorate its function with `@tool`, from deskwork.tools.tool.",
+            )
+        if value.name in builtin:
+            raise WrongUse(
+                f"A package adds a tool {value.name!r}, and Deskwork has one of that name.",
+                "Give its function another name.",
+            )
+        tools.append(value)
+    return tools

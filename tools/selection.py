@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deskwork.tools.errors import WrongUse
-from deskwork.tools.registry import Registry, default_tools
+from deskwork.tools.registry import Registry, added_tools, default_tools
 from deskwork.tools.results import read_result
 from deskwork.tools.tool import Tool
 
@@ -25,11 +25,17 @@ def fitting_tools(
 
     Those over documents only where it has some, or may fetch some; those over the web, and those
     that run programs, only where a person said so; of the web's, those over filings only where the
-    SEC can be told who asks.
+    SEC can be told who asks. Of those that packages add, all that may be run again unasked.
     """
     registry = default_tools()
-    names = [*(registry if documents or web else _WITHOUT_DOCUMENTS)]
-    left_out = {*_IN_THE_WORKSPACE, *(_ON_THE_WEB if not web else () if filings else _FILINGS)}
+    own = {tool.name: tool.repeatable for tool in added_tools()}
+    names = [*(registry if documents or web else (*_WITHOUT_DOCUMENTS, *own))]
+    # What an added tool may change outside is for a person to allow, by its name.
+    left_out = {
+        *_IN_THE_WORKSPACE,
+        *(_ON_THE_WEB if not web else () if filings else _FILINGS),
+        *(name for name, repeatable in own.items() if not repeatable),
+    }
     chosen = registry.select(
         [
             *(name for name in names if name not in left_out),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from deskwork.tools.documents import Document, Page
 from deskwork.tools.errors import BadFile
+from deskwork.tools.plugins import READERS as PLUGGED
+from deskwork.tools.plugins import added
 from deskwork.tools.readers.kinds import KINDS_IN_WORDS, sniff
 from deskwork.tools.readers.locks import unlocked
 from deskwork.tools.readers.source import MAX_DEPTH, Budget, Source
@@ -43,7 +47,7 @@ def read(source: Source) -> Document:
         raise BadFile(f"{source.name} lies more than {MAX_DEPTH} files deep; it is not opened.")
     source = told(source)
     try:
-        document: Document = _reader(source.kind).read(source)
+        document: Document = _reading(source)(source)
     except BadFile:
         raise
     except MemoryError:
@@ -64,6 +68,8 @@ def told(source: Source) -> Source:
         raise BadFile(f"{source.name} is empty (0 bytes).")
     source = unlocked(source)
     kind = sniff(source.data, source.name)
+    if kind is None and _added(source.name) is not None:
+        kind = _suffix(source.name)
     if kind is None:
         raise BadFile(
             f"{source.name} is of no kind that can be read.", f"Readable kinds: {KINDS_IN_WORDS}."
@@ -74,7 +80,7 @@ def told(source: Source) -> Source:
 def picture(source: Source, page: int) -> bytes:
     """The page's picture as PNG. Raises `BadFile` for kinds and pages that have none."""
     source = told(source)
-    reader = _reader(source.kind)
+    reader: Any = _reader(source.kind) if source.kind in READERS else None
     try:
         if hasattr(reader, "picture") and page <= reader.count(source):
             png: bytes = reader.picture(source, page)
@@ -98,6 +104,23 @@ def _part_picture(source: Source, reader: Any, page: int) -> bytes:
         if part["pages"] and part["pages"][0] <= page <= part["pages"][1]:
             return picture(source.inner(name, data), page - part["pages"][0] + 1)
     raise BadFile(f"Page {page} of {source.name} has no picture.")
+
+
+def _reading(source: Source) -> Callable[[Source], Document]:
+    """Deskwork's own reader, or the one that a package adds for the suffix of a file whose bytes
+    tell no kind.
+    """
+    own = None if source.kind in READERS and source.kind != "text" else _added(source.name)
+    reading: Callable[[Source], Document] = own or _reader(source.kind).read
+    return reading
+
+
+def _added(name: str) -> Any:
+    return added(PLUGGED).get(_suffix(name))
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name).suffix.lower().removeprefix(".")
 
 
 def _reader(kind: str) -> Any:

@@ -68,8 +68,11 @@ def _record(
             writer.append([review.draft()])
         finally:
             writer.release(state or before.state, reason if state else before.reason)
-        for path in republish(bench, job, report, folder):
+        made = republish(bench, job, report, folder)
+        for path in made.paths:
             click.echo(path)
+        for problem in made.problems:
+            click.echo(problem, err=True)
     finally:
         bench.journal.database.close()
 

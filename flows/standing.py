@@ -136,5 +136,7 @@ class Standing:
         report = load_report(bench, self.run.report)
         report = reviewed(report, [*standing(bench.journal, job), *reviews_of(bench.journal, job)])
         if not all(Path(path).exists() for path in self.run.files):
-            publish(report, self.out, collected(bench, job), self.request["outputs"])
+            made = publish(report, self.out, collected(bench, job), self.request["outputs"])
+            for problem in made.problems:
+                tell("trouble", job, problem)
         return report

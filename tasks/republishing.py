@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deskwork.tasks.history import History
 from deskwork.tasks.job_desk import with_sources
-from deskwork.tasks.publishing import FORMS, publish
+from deskwork.tasks.publishing import FORMS, Published, publish
 from deskwork.tasks.report import Report
 from deskwork.tasks.reviews import reviewed, reviews_of
 from deskwork.tasks.starts import first_entry
@@ -39,7 +39,7 @@ def load_report(bench: Workbench, sha256: str) -> Report:
     return replace(report, charts=tuple(charts))
 
 
-def republish(bench: Workbench, job: str, report: Report, folder: Path) -> list[Path]:
+def republish(bench: Workbench, job: str, report: Report, folder: Path) -> Published:
     """Write all forms anew where they stand, with the job's reviews. Raises `StorageError`."""
     forms = first_entry(bench.journal, job)["request"].get("outputs", FORMS)
     said = reviewed(report, reviews_of(bench.journal, job))

@@ -56,6 +56,14 @@ def sections_of(text: str) -> list[Section]:
     return sections
 
 
+def places_of(text: str, sentence: str) -> list[tuple[int, int]]:
+    """Every place where a sentence stands in a text, however its lines are broken there."""
+    pattern = r"\s+".join(re.escape(word) for word in sentence.split())
+    if not pattern:
+        return []
+    return [match.span() for match in re.finditer(rf"(?<!\S){pattern}(?!\S)", text)]
+
+
 def sentences_of(text: str) -> list[Sentence]:
     """The sentences of a Markdown text: list items and table rows count as their own."""
     sentences: list[Sentence] = []

@@ -29,7 +29,7 @@ def test_the_check_leaves_one_sentence_marked(published: Published) -> None:
 
 def test_markdown_prints_figures_from_the_ledger(published: Published) -> None:
     text = (published.folder / "report.md").read_text()
-    assert "Net sales were $8,426 million in 2025, 7.8% more than in 2024." in text
+    assert "Net sales were $8,426 million in 2025, 7.8% more than in 2024 [1]." in text
     assert "It will grow by 55%. **[not supported]**" in text
     assert "## Computed figures" in text
     assert 'plan.xlsx, page 1, Plan!B2:C2: "Planned net sales | 9000"' in text
@@ -115,7 +115,7 @@ def test_the_workbook_s_formulas_recompute(published: Published, tmp_path: Path)
     rows = {sheet.cell(n, 1).value: n for n in range(2, sheet.max_row + 1)}
     new = next(f for f in published.figures.values() if f.period_end == "2025" and not f.formula)
     growth = next(f for f in published.figures.values() if f.formula)
-    assert str(sheet.cell(rows[growth.id], head["recomputed"]).value).startswith("=((")
+    assert str(sheet.cell(rows[growth.id], head["recomputed"]).value).startswith("=ROUND(((")
     sheet.cell(rows[new.id], head["amount"]).value = 15_626_000_000  # twice last year's
     book.save(source)
     subprocess.run(
@@ -130,7 +130,7 @@ def test_the_workbook_s_formulas_recompute(published: Published, tmp_path: Path)
 def test_the_workbook_lists_everything(published: Published) -> None:
     book = openpyxl.load_workbook(published.folder / "report.xlsx", data_only=True)
     assert book.sheetnames == [
-        *("Figures", "Evidence", "Claims", "Conflicts", "Documents", "Charts", "About"),
+        *("About", "Figures", "Evidence", "Claims", "Conflicts", "Documents", "Charts"),
     ]
     assert book["Evidence"].max_row == 1 + len(published.evidence)
     assert book["Documents"].max_row == 3

@@ -9,8 +9,11 @@ from datetime import UTC, datetime
 import click
 
 from deskwork.tasks import reviews
+from deskwork.tasks.figure_corrections import figure_correction
+from deskwork.tasks.publishing.numbering import rejected
 from deskwork.tasks.report import Report
 from deskwork.tasks.republishing import republish, stored_report
+from deskwork.tasks.review import Review
 from deskwork.tasks.settings import load_settings
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import WrongUse
@@ -21,12 +24,23 @@ _NOTE = click.option("--note", default="", help="A remark, printed with the revi
 
 @click.command()
 @click.argument("job")
+@click.option("--anyway", is_flag=True, help="Approve a report that is partial or empty; recorded.")
 @_BY
 @_NOTE
-def approve(job: str, by: str, note: str) -> None:
+def approve(job: str, by: str, note: str, *, anyway: bool) -> None:
     """Approve the report of JOB: it then says who reviewed it and when."""
-    review = reviews.Review("approved", by=by or getpass.getuser(), at=_now(), note=note)
-    _record(job, lambda report: review, state="done", reason=f"approved by {review.by}")
+    who = by or getpass.getuser()
+
+    def make(report: Report, state: str) -> Review:
+        lacks = _lacks(report, state)
+        if lacks and not anyway:
+            raise WrongUse(
+                f"The report of {job} can't be approved as it is: {lacks}.",
+                f"`deskwork resume {job}` goes on with it; --anyway approves it as it stands.",
+            )
+        return Review("approved", by=who, at=_now(), note=note, anyway=lacks)
+
+    _record(job, make, state="done", reason=f"approved by {who}")
 
 
 @click.command()
@@ -45,24 +59,37 @@ def correct(job: str, claim: str, text: str, figure: str, value: str, by: str, n
         )
     who, now = by or getpass.getuser(), _now()
 
-    def make(report: Report) -> reviews.Review:
+    def make(report: Report, state: str) -> Review:
         if claim:
-            before = reviews.find_claim(report, claim).text
-            return reviews.Review("claim", who, now, note, before=before, after=text)
+            before = reviews.find_claim(report, claim)
+            after = reviews.keeping_citations(text, before, report)
+            return Review("claim", who, now, note, before=before.text, after=after)
         found = reviews.find_figure(report, figure)
-        return reviews.figure_correction(found, value, who, note, now)
+        return figure_correction(found, value, who, note, now)
 
     _record(job, make)
 
 
+def _lacks(report: Report, state: str) -> str:
+    """Why a report is none that a person can vouch for; "" if it is one."""
+    if state not in ("done", "needs review"):
+        return f"the job is not finished, its state is “{state}”"
+    if report.state not in ("done", "needs review"):
+        return f"it is a partial report, made when the job was “{report.state}”"
+    return "" if report.evidence else "no evidence was found, so that there is nothing to vouch for"
+
+
 def _record(
-    job: str, make: Callable[[Report], reviews.Review], *, state: str = "", reason: str = ""
+    job: str, make: Callable[[Report, str], Review], *, state: str = "", reason: str = ""
 ) -> None:
     bench = Workbench(load_settings())
     try:
         report, folder = stored_report(bench, job)
-        review = make(report)
         before = bench.journal.job(job)
+        said = reviews.holding(bench.journal, job)
+        # What is corrected is what its readers see, with the corrections made before.
+        now = reviews.reviewed(report, said)
+        review = make(now, before.state)
         writer = bench.journal.acquire(job)
         try:
             writer.append([review.draft()])
@@ -73,6 +100,13 @@ def _record(
             click.echo(path)
         for problem in made.problems:
             click.echo(problem, err=True)
+        more = len(rejected(reviews.reviewed(report, [*said, review]))) - len(rejected(now))
+        if more > 0:
+            click.echo(
+                f"{more} sentence{'' if more == 1 else 's'} may not fit the corrected figure: "
+                "marked in the report, to be corrected with --claim.",
+                err=True,
+            )
     finally:
         bench.journal.database.close()
 

@@ -92,10 +92,11 @@ def check(
     )
     for sentence in sentences:
         claim, stated = _claim(sentence, ledger, whole)
+        if corrected and corrected(sentence.text):
+            claim = claim or Claim(sentence.text, cited_in(sentence.text), "corrected")
+            claim = replace(claim, status="corrected", problem="")
         if claim is None:
             continue
-        if corrected and corrected(claim.text):
-            claim = replace(claim, status="corrected", problem="")
         if judge and claim.status == "supported" and (problem := judge(claim)):
             claim = replace(claim, status="unsupported", problem=problem)
         claims.append(claim)

@@ -10,7 +10,7 @@ from deskwork.tasks.history import History
 from deskwork.tasks.job_desk import with_sources
 from deskwork.tasks.publishing import FORMS, Published, publish
 from deskwork.tasks.report import Report
-from deskwork.tasks.reviews import reviewed, reviews_of
+from deskwork.tasks.reviews import holding, reviewed
 from deskwork.tasks.starts import first_entry
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.collection import Collection
@@ -42,7 +42,7 @@ def load_report(bench: Workbench, sha256: str) -> Report:
 def republish(bench: Workbench, job: str, report: Report, folder: Path) -> Published:
     """Write all forms anew where they stand, with the job's reviews. Raises `StorageError`."""
     forms = first_entry(bench.journal, job)["request"].get("outputs", FORMS)
-    said = reviewed(report, reviews_of(bench.journal, job))
+    said = reviewed(report, holding(bench.journal, job))
     return publish(said, folder, collected(bench, job), forms)
 
 

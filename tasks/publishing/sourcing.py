@@ -9,10 +9,8 @@ from dataclasses import replace
 from deskwork.tasks.claim_bound import FIGURE
 from deskwork.tasks.claims import Claim, cited_in
 from deskwork.tasks.report import Report
-from deskwork.tasks.sentences import places_of
+from deskwork.tasks.sentences import behind, places_of
 from deskwork.tools.figures import Figure
-
-_END = re.compile(r"[.!?]?[\"”’»)*_]*$")
 
 
 def sourced(report: Report) -> Report:
@@ -27,25 +25,14 @@ def sourced(report: Report) -> Report:
         names = _missing(claim, figures)
         if not names or claim.text in forms or re.search(r"```|~~~", claim.text):
             continue
+        cites = f"[{', '.join(names)}]"
         places = [span for span in places_of(text, claim.text) if not _is_heading(text, span[0])]
         if places:
-            forms[claim.text] = cite(claim.text, names)
+            forms[claim.text] = behind(claim.text, cites)
         for start, end in reversed(places):
-            text = text[:start] + cite(text[start:end], names) + text[end:]
+            text = text[:start] + behind(text[start:end], cites) + text[end:]
     claims = tuple(replace(c, text=forms.get(c.text, c.text)) for c in report.claims)
     return replace(report, text=text, claims=claims)
-
-
-def cite(text: str, names: tuple[str, ...]) -> str:
-    """A sentence, or a row of a table, with citations before its end."""
-    if not names:
-        return text
-    cites = f"[{', '.join(names)}]"
-    if text.startswith("|"):
-        return f"{text.rstrip('|').rstrip()} {cites} |"
-    end = _END.search(text)
-    at = end.start() if end else len(text)
-    return f"{text[:at]} {cites}{text[at:]}"
 
 
 def _missing(claim: Claim, figures: Mapping[str, Figure]) -> tuple[str, ...]:

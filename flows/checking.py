@@ -14,7 +14,8 @@ from deskwork.tasks.claims import Checked, check
 from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.progress import tell
-from deskwork.tasks.reviews import Review, corrected_text, plain
+from deskwork.tasks.review import Review
+from deskwork.tasks.reviews import corrected_text, plain
 from deskwork.tasks.session import Brief
 
 

@@ -7,8 +7,10 @@ import getpass
 import click
 
 from deskwork.tasks import reviews
+from deskwork.tasks.figure_corrections import figure_correction
 from deskwork.tasks.report import Report
-from deskwork.tasks.republishing import approve_report, now, record_review
+from deskwork.tasks.review import Review
+from deskwork.tasks.reviewing import Reviewed, approve_report, now, record_review
 from deskwork.tasks.workbench import opened
 from deskwork.tools.errors import WrongUse
 
@@ -18,13 +20,13 @@ _NOTE = click.option("--note", default="", help="A remark, printed with the revi
 
 @click.command()
 @click.argument("job")
+@click.option("--anyway", is_flag=True, help="Approve a report that is partial or empty; recorded.")
 @_BY
 @_NOTE
-def approve(job: str, by: str, note: str) -> None:
+def approve(job: str, by: str, note: str, *, anyway: bool) -> None:
     """Approve the report of JOB: it then says who reviewed it and when."""
     with opened() as bench:
-        for path in approve_report(bench, job, by or getpass.getuser(), note):
-            click.echo(path)
+        _tell(approve_report(bench, job, by or getpass.getuser(), note, anyway=anyway))
 
 
 @click.command()
@@ -43,16 +45,29 @@ def correct(job: str, claim: str, text: str, figure: str, value: str, by: str, n
         )
     who, at = by or getpass.getuser(), now()
 
-    def make(report: Report) -> reviews.Review:
+    def make(report: Report, state: str) -> Review:
         if claim:
-            before = reviews.find_claim(report, claim).text
-            return reviews.Review("claim", who, at, note, before=before, after=text)
+            before = reviews.find_claim(report, claim)
+            after = reviews.keeping_citations(text, before, report)
+            return Review("claim", who, at, note, before=before.text, after=after)
         found = reviews.find_figure(report, figure)
-        return reviews.figure_correction(found, value, who, note, at)
+        return figure_correction(found, value, who, note, at)
 
     with opened() as bench:
-        for path in record_review(bench, job, make):
-            click.echo(path)
+        _tell(record_review(bench, job, make))
+
+
+def _tell(done: Reviewed) -> None:
+    for path in done.paths:
+        click.echo(path)
+    for problem in done.problems:
+        click.echo(problem, err=True)
+    if done.marked:
+        click.echo(
+            f"{done.marked} sentence{'' if done.marked == 1 else 's'} may not fit the corrected "
+            "figure: marked in the report, to be corrected with --claim.",
+            err=True,
+        )
 
 
 COMMANDS = (approve, correct)

@@ -8,9 +8,11 @@ from typing import Any
 
 from deskwork.flows.children import Child
 from deskwork.flows.running import Run
+from deskwork.tasks.figure_corrections import amounts, corrected_figures
 from deskwork.tasks.job_desk import with_sources
 from deskwork.tasks.ledger import Ledger
-from deskwork.tasks.reviews import Review, corrected_figures, plain
+from deskwork.tasks.review import Review
+from deskwork.tasks.reviews import plain
 from deskwork.tools.charts.chart import Chart
 from deskwork.tools.collection import Collection
 from deskwork.tools.figures import Figure
@@ -55,7 +57,12 @@ class Findings:
 
     def ledger(self) -> Ledger:
         """What a report over these findings may state."""
-        return Ledger(self.collection, self.evidence, self.figures, self.charts)
+        corrected = [
+            (review.evidence, *amounts(review, 0))
+            for review in self.reviews
+            if review.what == "figure" and review.evidence and review.scale
+        ]
+        return Ledger(self.collection, self.evidence, self.figures, self.charts, corrected)
 
     def in_words(self) -> str:
         """The answers of all investigations."""

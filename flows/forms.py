@@ -21,7 +21,7 @@ from deskwork.tasks.asking import (
 )
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.plan import Part
-from deskwork.tasks.republishing import approve_report
+from deskwork.tasks.reviewing import approve_report
 from deskwork.tasks.workbench import Workbench
 
 
@@ -112,16 +112,20 @@ class LimitsForm(Form):
 class ReportForm(Form):
     """A published report, to be approved."""
 
-    decision: Literal["approve", "leave it not reviewed"] = Field(
-        default="leave it not reviewed", description="Whether the report says it was reviewed."
+    decision: Literal["approve", "approve it anyway", "leave it not reviewed"] = Field(
+        default="leave it not reviewed",
+        description="Whether the report says it was reviewed; one that is partial or empty is "
+        "approved only anyway, which it says.",
     )
     by: str = Field(default="", description="Who has reviewed it: the report gives the name.")
     note: str = Field(default="", description="A remark, printed with the review.")
 
     def record(self, bench: Workbench, job: str) -> bool:
         """Approve it; all its files are written anew."""
-        if self.decision == "approve":
-            approve_report(bench, job, self.by or "a person at the Prefect page", self.note)
+        if self.decision != "leave it not reviewed":
+            by = self.by or "a person at the Prefect page"
+            anyway = self.decision == "approve it anyway"
+            approve_report(bench, job, by, self.note, anyway=anyway)
         return False
 
 

@@ -102,7 +102,9 @@ class Research:
         except OutOfBudget as error:
             # What was found is worth keeping: a partial report, labelled, with no model call.
             text = self.findings.partial(error.message)
-            found = await asyncio.to_thread(check, text, self.findings.ledger())
+            # The limits are no claims of it: they are told beside what is checked.
+            said = self.findings.partial("")
+            found = await asyncio.to_thread(check, said, self.findings.ledger())
             self._publish(text, "out of budget", found, [error.message])
             raise
         unfinished = [child.problem for child in children if child.problem]
@@ -225,9 +227,14 @@ class Research:
         self.run.report = bench.blobs.put(text.encode())
         report = reviewed(report, [*self.corrections, *reviews_of(bench.journal, job)])
         forms = self.run.start["request"].get("outputs", FORMS)
-        paths = publish(report, self.out, self.findings.collection, forms)
-        self.run.answer = (self.out / "report.md").read_text(encoding="utf-8")
-        self.run.files = tuple(str(path) for path in paths)
+        made = publish(report, self.out, self.findings.collection, forms)
+        for problem in made.problems:
+            tell("trouble", job, problem)
+        markdown = self.out / "report.md"
+        self.run.answer = (
+            markdown.read_text(encoding="utf-8") if markdown in made.paths else report.text
+        )
+        self.run.files = tuple(str(path) for path in made.paths)
         tell("publish", job, f"report: {self.out}")
 
 

@@ -28,7 +28,7 @@ from deskwork.tasks.progress import tell
 from deskwork.tasks.publishing import publish
 from deskwork.tasks.report import Report
 from deskwork.tasks.republishing import collected, load_report, stored_report
-from deskwork.tasks.reviews import reviewed, reviews_of, standing
+from deskwork.tasks.reviews import holding, reviewed, reviews_of, standing
 from deskwork.tasks.settings import load_settings
 from deskwork.tasks.states import NeedsReview
 from deskwork.tasks.workbench import Workbench
@@ -134,7 +134,9 @@ class Standing:
         """The report as data; its files are written again where they are missing."""
         bench, job = self.run.bench, self.session.job
         report = load_report(bench, self.run.report)
-        report = reviewed(report, [*standing(bench.journal, job), *reviews_of(bench.journal, job)])
+        report = reviewed(report, holding(bench.journal, job))
         if not all(Path(path).exists() for path in self.run.files):
-            publish(report, self.out, collected(bench, job), self.request["outputs"])
+            made = publish(report, self.out, collected(bench, job), self.request["outputs"])
+            for problem in made.problems:
+                tell("trouble", job, problem)
         return report

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from deskwork.tasks.claim_computing import Computed, Source, other_length
+from deskwork.tasks.claim_computing import Computed, Source, other_length, terms
 from deskwork.tasks.claim_numbers import Stated
 from deskwork.tools.figures import fiscal_years
 from deskwork.tools.printed import Printed
@@ -74,7 +74,7 @@ def bounded(stated: Stated, sources: Sequence[Source]) -> Computed | None:
             continue
         change = abs(one.value - two.value)
         if re.search(r"(?i)\bby\b", before) and _beyond(stated, one, change, far, more=more):
-            return Computed(one, name, f"{one.numeral.text} - {two.numeral.text}")
+            return Computed(one, name, _later_less_earlier(one, two))
     return None
 
 
@@ -85,8 +85,15 @@ def _about(stated: Stated, sources: Sequence[Source]) -> Computed | None:
     for (name, one), (other, two) in itertools.combinations(sources, 2):
         like = one.label == two.label and one.numeral.percent == two.numeral.percent
         if name == other and like and _roughly(stated, one, abs(one.value - two.value)):
-            return Computed(one, name, f"{one.numeral.text} - {two.numeral.text}")
+            return Computed(one, name, _later_less_earlier(one, two))
     return None
+
+
+def _later_less_earlier(one: Printed, two: Printed) -> str:
+    later, earlier = (one, two) if max(one.years, default=0) >= max(two.years, default=0) else (
+        two, one
+    )  # fmt: skip
+    return " - ".join(terms(later, earlier))
 
 
 def _roughly(stated: Stated, printed: Printed, value: Decimal) -> bool:

@@ -89,6 +89,23 @@ def computed(stated: Stated, sources: Sequence[Source], sentence: str) -> Comput
     return _of_two_rows(stated, sources)
 
 
+def terms(*numbers: Printed) -> list[str]:
+    """Numbers as a formula holds them: signed, with their scales where those differ."""
+    return [
+        f"(-{size})" if printed.numeral.negative else size
+        for printed, size in zip(numbers, sizes(*numbers), strict=True)
+    ]
+
+
+def sizes(*numbers: Printed) -> list[str]:
+    """The same without their signs."""
+    alike = len({printed.scale for printed in numbers}) == 1
+    return [
+        f"{p.numeral.readings[0]:,}" + ("" if alike or p.scale == 1 else f" * {int(p.scale):,}")
+        for p in numbers
+    ]
+
+
 def rounds(value: Decimal, wanted: Decimal, digits: int) -> bool:
     """Whether a value is ``wanted`` when it is written with so many digits behind the point.
 
@@ -157,12 +174,14 @@ def _change(stated: Stated, new: Printed, old: Printed, sentence: str) -> str:
         return ""  # a loss that grew is no income that grew
     if _says_wrong_way(sentence, -difference if both_out else difference, stated):
         return ""
-    a, b = new.numeral.text, old.numeral.text
+    # Of what goes out or is lost both times, the size changes.
+    a, b = sizes(new, old) if both_out else terms(new, old)
     if stated.points:
         return f"({a} - {b}) * 100" if rounds(abs(difference) * 100, own, digits) else ""
     if stated.numeral.percent and not new.numeral.percent:
         percent = _quotient(difference * 100, abs(old.value))
-        return f"({a} - {b}) / {b}" if percent and rounds(abs(percent), own, digits) else ""
+        base = sizes(new, old)[1]
+        return f"({a} - {b}) / {base}" if percent and rounds(abs(percent), own, digits) else ""
     if stated.numeral.percent or new.numeral.percent:
         return f"{a} - {b}" if rounds(abs(difference), own, digits) else ""
     if stated.scale is None and new.scale != 1:
@@ -177,7 +196,8 @@ def _compound(stated: Stated, new: Printed, old: Printed) -> str:
     if years < 1:
         return ""
     rate = (new.value / old.value) ** (Decimal(1) / years) - 1
-    formula = f"({new.numeral.text} / {old.numeral.text}) ^ (1 / {years}) - 1"
+    a, b = terms(new, old)
+    formula = f"({a} / {b}) ^ (1 / {years}) - 1"
     return formula if rounds(abs(rate) * 100, stated.numeral.readings[0], stated.digits) else ""
 
 
@@ -197,7 +217,7 @@ def _ratio(stated: Stated, one: Printed, other: Printed, sentence: str) -> str:
     ratio = _quotient(abs(one.value), abs(other.value))
     if ratio is None:
         return ""
-    own, formula = stated.numeral.readings[0], f"{one.numeral.text} / {other.numeral.text}"
+    own, formula = stated.numeral.readings[0], " / ".join(sizes(one, other))
     if stated.numeral.percent:
         return formula if rounds(ratio * 100, own, stated.digits) else ""
     if stated.scale is not None or not _TIMES.search(sentence):
@@ -210,14 +230,14 @@ def _multiple(stated: Stated, one: Printed, other: Printed) -> str:
     plain = not stated.numeral.percent and stated.scale is None and not stated.currency
     if not plain or ratio is None or not rounds(ratio, stated.numeral.readings[0], stated.digits):
         return ""
-    return f"{one.numeral.text} / {other.numeral.text}"
+    return " / ".join(sizes(one, other))
 
 
 def _of_a_row(stated: Stated, sources: Sequence[Source], sentence: str) -> Computed | None:
     """The sum or the mean of a row's values, or of one column's over the rows that are cited."""
     for numbers in _groups(sources, stated):
         total = sum((printed.value for _, printed in numbers), Decimal(0))
-        shown = " + ".join(printed.numeral.text for _, printed in numbers)
+        shown = " + ".join(terms(*(printed for _, printed in numbers)))
         name, first = numbers[0]
         if _MEAN.search(sentence) and _is(stated, total / len(numbers), first):
             return Computed(first, name, f"({shown}) / {len(numbers)}")
@@ -238,11 +258,14 @@ def _of_two_rows(stated: Stated, sources: Sequence[Source]) -> Computed | None:
             continue
         if one.years != two.years or one.months != two.months or not _fits(stated, one):
             continue
-        a, b = one.numeral.text, two.numeral.text
-        for value, sign in ((abs(one.value) + abs(two.value), "+"), (one.value - two.value, "-"),
-                            (abs(one.value) - abs(two.value), "-")):  # fmt: skip
+        signed, plain = terms(one, two), sizes(one, two)
+        for value, formula in (
+            (abs(one.value) + abs(two.value), " + ".join(plain)),
+            (one.value - two.value, " - ".join(signed)),
+            (abs(one.value) - abs(two.value), " - ".join(plain)),
+        ):
             if _is(stated, value, one):
-                return Computed(one, name, f"{a} {sign} {b}")
+                return Computed(one, name, formula)
     return None
 
 

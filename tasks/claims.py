@@ -19,8 +19,9 @@ from deskwork.tasks.claim_matching import Match, match, wrong_direction
 from deskwork.tasks.claim_numbers import Stated, quoted, spans_of, stated_in
 from deskwork.tasks.ledger import Ledger
 from deskwork.tasks.sentences import Sentence, sentences_of
+from deskwork.tools.arithmetic import value_of
 from deskwork.tools.durations import meant, months_between
-from deskwork.tools.figures import Figure, figure_id
+from deskwork.tools.figures import Figure, clean_label, figure_id
 from deskwork.tools.printed import Printed, years_in
 
 CITATION = re.compile(r"\[(E[0-9a-f]{8}(?:\s*[,;]\s*E[0-9a-f]{8})*)\]")
@@ -91,10 +92,11 @@ def check(
     )
     for sentence in sentences:
         claim, stated = _claim(sentence, ledger, whole)
+        if corrected and corrected(sentence.text):
+            claim = claim or Claim(sentence.text, cited_in(sentence.text), "corrected")
+            claim = replace(claim, status="corrected", problem="")
         if claim is None:
             continue
-        if corrected and corrected(claim.text):
-            claim = replace(claim, status="corrected", problem="")
         if judge and claim.status == "supported" and (problem := judge(claim)):
             claim = replace(claim, status="unsupported", problem=problem)
         claims.append(claim)
@@ -216,13 +218,18 @@ def _unsaid(sentence: Sentence, names: tuple[str, ...]) -> list[str]:
 
 def _quoted_figures(sentence: Sentence, names: tuple[str, ...], ledger: Ledger) -> list[Figure]:
     """The numbers of quoted rows whose label and year are known."""
-    passages = list(quoted(sentence.text))
+    # Days, pages and notes that a quote holds are no figures there either.
+    said = {
+        number.numeral.text
+        for passage in quoted(sentence.text)
+        for number in stated_in(Sentence(passage))
+    }
     return [
         _figure(Match(printed, name), printed, None)
         for name in names
-        if passages and ledger.problem(name) == ""
+        if said and ledger.problem(name) == ""
         for printed in ledger.printed(name)
-        if printed.label and printed.years and any(printed.numeral.text in p for p in passages)
+        if printed.label and printed.years and printed.numeral.text in said
     ]
 
 
@@ -275,10 +282,14 @@ def _figure(found: Match, printed: Printed, number: Stated | None) -> Figure:
         value = number.numeral.readings[0]
         percent = number.numeral.percent
         key = f"{found.evidence}\n{found.formula}\n{value}"
+        # "Fell 5%" states a size; the figure has the sign of what it is computed by.
+        if (value_of(found.formula, {}) or value) < 0:
+            value = -value
         scale = 0 if percent or number.scale is None else len(str(int(number.scale))) - 1
         return Figure(
-            id=figure_id(key), label=printed.label, value=value, unit="%" if percent else "money",
-            scale=scale, currency="" if percent else printed.currency, period_end=period,
+            id=figure_id(key), label=_computed_label(printed.label, found.formula), value=value,
+            unit="%" if percent else "money", scale=scale,
+            currency="" if percent else printed.currency, period_end=period,
             status="derived", evidence=(found.evidence,), formula=found.formula,
         )  # fmt: skip
     value = -numeral.readings[0] if numeral.negative else numeral.readings[0]
@@ -286,6 +297,13 @@ def _figure(found: Match, printed: Printed, number: Stated | None) -> Figure:
     unit = "%" if numeral.percent else "money" if printed.currency else ""
     key = f"{found.evidence}\n{numeral.start}\n{value}\n{printed.label}\n{period}"
     return Figure(
-        id=figure_id(key), label=printed.label, value=value, unit=unit, scale=scale,
+        id=figure_id(key), label=clean_label(printed.label), value=value, unit=unit, scale=scale,
         currency=printed.currency, period_end=period, evidence=(found.evidence,),
     )  # fmt: skip
+
+
+def _computed_label(label: str, formula: str) -> str:
+    """What was computed of a row."""
+    kinds = (("^", "growth a year"), (" - ", "change"), (" + ", "sum"), ("/", "ratio"))
+    kind = next(name for sign, name in (*kinds, ("", "computed")) if sign in formula)
+    return ", ".join(part for part in (clean_label(label), kind) if part)

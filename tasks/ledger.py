@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import pairwise
 
 from deskwork.tools import quotes
@@ -18,21 +19,23 @@ from deskwork.tools.tool import Evidence
 _COMMON = """pdf docx xlsx htm html csv txt annual report quarterly earnings release results form
 dated fy the inc corp company group plc ltd statement statements filing filings full year interim
 segments quarter memo data table file document q1 q2 q3 q4"""
-_COMMON = """pdf docx xlsx htm html csv txt annual report quarterly earnings release results form
-dated fy the inc corp company group plc ltd statement statements filing filings full year interim
-segments quarter memo data table file document q1 q2 q3 q4"""
 _NO_NAME = frozenset(_COMMON.split())
 _PERIOD_OR_FORM = re.compile(r"(?:fy|q|h)?\d+(?:q\d?|[kq])?|\d*[kqf]")
 
 
 @dataclass
 class Ledger:
-    """The evidence, the figures and the charts of a job by their ids, over its documents."""
+    """The evidence, the figures and the charts of a job by their ids, over its documents.
+
+    ``corrected`` are numbers that a person put right: (evidence, amount there, right amount). A
+    report may state both.
+    """
 
     collection: Collection
     evidence: Mapping[str, Evidence]
     figures: Mapping[str, Figure] = field(default_factory=dict)
     charts: Mapping[str, Chart] = field(default_factory=dict)
+    corrected: Sequence[tuple[str, Decimal, Decimal]] = ()
     _printed: dict[str, list[Printed]] = field(default_factory=dict)
     _problems: dict[str, str] = field(default_factory=dict)
 
@@ -65,7 +68,11 @@ class Ledger:
     def printed(self, name: str) -> Sequence[Printed]:
         """The numbers of an evidence's quote, with scale, currency and years."""
         if name not in self._printed:
-            self._printed[name] = self._read(name)
+            printed = self._read(name)
+            for evidence, before, after in self.corrected:
+                if evidence == name:
+                    printed += [_as(one, after) for one in printed if one.value == before]
+            self._printed[name] = printed
         return self._printed[name]
 
     def _read(self, name: str) -> list[Printed]:
@@ -115,6 +122,14 @@ class Ledger:
                 if len(word) > 1 and not _PERIOD_OR_FORM.fullmatch(word)
             }
         return tokens
+
+
+def _as(printed: Printed, amount: Decimal) -> Printed:
+    """A number as it should be printed where it stands."""
+    value = amount / printed.scale
+    said = f"{abs(value):,f}"
+    numeral = replace(printed.numeral, text=said, readings=(abs(value),), negative=value < 0)
+    return replace(printed, numeral=numeral)
 
 
 def _names(token: str, spoken: set[str]) -> bool:

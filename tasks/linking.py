@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from deskwork.tasks.claims import Claim
-from deskwork.tasks.sentences import quotes_in
+from deskwork.tasks.sentences import places_of, quotes_in
 from deskwork.tools.figures import Figure
 
 _BEFORE = re.compile(r"[(\-\u2212]?\s?(?:US\$|[$€£¥₹]|(?:USD|EUR|GBP|CHF|JPY)\s)?\(?$")
@@ -21,11 +21,9 @@ _AFTER = re.compile(
 
 def linked(text: str, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> str:
     """The text with links. What can't be found in it again stays as it is."""
-    for claim in claims:
-        pattern = r"\s+".join(re.escape(word) for word in claim.text.split())
-        found = re.search(pattern, text)
-        if found:
-            text = text[: found.start()] + _sentence(claim, figures) + text[found.end() :]
+    for claim in {claim.text: claim for claim in reversed(claims)}.values():
+        for start, end in reversed(places_of(text, claim.text)):
+            text = text[:start] + _sentence(claim, figures) + text[end:]
     return text
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from deskwork.tasks.claim_bound import FIGURE
 from deskwork.tasks.claims import Claim
+from deskwork.tasks.sentences import places_of
 from deskwork.tools.figures import Figure
 
 MARK = "**[not supported]**"
@@ -33,20 +34,29 @@ def print_figures(
 
 
 def marked(text: str, claims: Sequence[Claim]) -> str:
-    """The text with `MARK` behind every unsupported sentence, once for each."""
+    """The text with `MARK` behind every unsupported sentence, wherever it stands.
+
+    Of a sentence that stands in one place and not in another (rows of two tables), the places are
+    told apart by their order.
+    """
+    verdicts: dict[str, list[bool]] = {}
     for claim in claims:
-        if claim.status != "unsupported":
+        verdicts.setdefault(claim.text, []).append(claim.status == "unsupported")
+    ends: dict[int, str] = {}
+    for sentence, wrong in verdicts.items():
+        if not any(wrong):
             continue
-        pattern = r"\s+".join(re.escape(word) for word in claim.text.split())
-        found = re.search(pattern, text)
-        if found is None:
-            continue
-        end = found.end()
-        if "```" in claim.text or "~~~" in claim.text:
-            text = f"{text[:end]}\n\n{MARK}\n{text[end:]}"
-        elif claim.text.startswith("|") and claim.text.endswith("|"):
-            end -= 1
-            text = f"{text[:end].rstrip()} {MARK} |{text[end + 1 :]}"
-        else:
-            text = f"{text[:end]} {MARK}{text[end:]}"
+        places = places_of(text, sentence)
+        told_apart = len(places) == len(wrong)
+        ends |= {end: sentence for at, (_, end) in enumerate(places) if not told_apart or wrong[at]}
+    for end, sentence in sorted(ends.items(), reverse=True):
+        text = _with_mark(text, end, sentence)
     return text
+
+
+def _with_mark(text: str, end: int, sentence: str) -> str:
+    if "```" in sentence or "~~~" in sentence:
+        return f"{text[:end]}\n\n{MARK}\n{text[end:]}"
+    if sentence.startswith("|") and sentence.endswith("|"):
+        return f"{text[: end - 1].rstrip()} {MARK} |{text[end:]}"
+    return f"{text[:end]} {MARK}{text[end:]}"

@@ -48,7 +48,9 @@ class Report:
             return "Not reviewed by a person."
         by = f" by {self.reviewed['by']}" if self.reviewed.get("by") else ""
         note = f": {self.reviewed['note']}" if self.reviewed.get("note") else ""
-        return f"Reviewed{by} on {self.reviewed.get('at', '')}{note}."
+        anyway = self.reviewed.get("anyway", "")
+        told = f", although {anyway}" if anyway else ""
+        return f"Reviewed{by} on {self.reviewed.get('at', '')}{told}{note}."
 
     @property
     def sections(self) -> list[Section]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from deskwork.tasks.history import History
 from deskwork.tasks.job_desk import with_sources
-from deskwork.tasks.publishing import FORMS, publish
+from deskwork.tasks.publishing import FORMS, Published, publish
 from deskwork.tasks.report import Report
-from deskwork.tasks.reviews import Review, reviewed, reviews_of
+from deskwork.tasks.reviews import holding, reviewed
 from deskwork.tasks.starts import first_entry
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.collection import Collection
@@ -41,44 +39,10 @@ def load_report(bench: Workbench, sha256: str) -> Report:
     return replace(report, charts=tuple(charts))
 
 
-def record_review(
-    bench: Workbench,
-    job: str,
-    make: Callable[[Report], Review],
-    *,
-    state: str = "",
-    reason: str = "",
-) -> list[Path]:
-    """Record what a person says of a job's report, and write its files anew; their paths.
-
-    ``state`` and ``reason`` are what the job is left in; as it was, where they are empty.
-    """
-    report, folder = stored_report(bench, job)
-    review = make(report)
-    before = bench.journal.job(job)
-    writer = bench.journal.acquire(job)
-    try:
-        writer.append([review.draft()])
-    finally:
-        writer.release(state or before.state, reason if state else before.reason)
-    return republish(bench, job, report, folder)
-
-
-def approve_report(bench: Workbench, job: str, by: str, note: str) -> list[Path]:
-    """Approve a job's report: it then says who reviewed it and when. The paths of its files."""
-    review = Review("approved", by=by, at=now(), note=note)
-    return record_review(bench, job, lambda _: review, state="done", reason=f"approved by {by}")
-
-
-def now() -> str:
-    """The time of a review: ISO 8601, UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def republish(bench: Workbench, job: str, report: Report, folder: Path) -> list[Path]:
+def republish(bench: Workbench, job: str, report: Report, folder: Path) -> Published:
     """Write all forms anew where they stand, with the job's reviews. Raises `StorageError`."""
     forms = first_entry(bench.journal, job)["request"].get("outputs", FORMS)
-    said = reviewed(report, reviews_of(bench.journal, job))
+    said = reviewed(report, holding(bench.journal, job))
     return publish(said, folder, collected(bench, job), forms)
 
 

@@ -56,6 +56,26 @@ def sections_of(text: str) -> list[Section]:
     return sections
 
 
+def places_of(text: str, sentence: str) -> list[tuple[int, int]]:
+    """Every place where a sentence stands in a text, however its lines are broken there."""
+    pattern = r"\s+".join(re.escape(word) for word in sentence.split())
+    if not pattern:
+        return []
+    return [match.span() for match in re.finditer(rf"(?<!\S){pattern}(?!\S)", text)]
+
+
+_CLOSING = re.compile(r"[.!?]?[\"”’»)*_]*$")
+
+
+def behind(sentence: str, addition: str) -> str:
+    """A sentence with something said before its full stop; a row of a table in its last cell."""
+    if sentence.startswith("|"):
+        return f"{sentence.rstrip('|').rstrip()} {addition} |"
+    end = _CLOSING.search(sentence)
+    at = end.start() if end else len(sentence)
+    return f"{sentence[:at]} {addition}{sentence[at:]}"
+
+
 def sentences_of(text: str) -> list[Sentence]:
     """The sentences of a Markdown text: list items and table rows count as their own."""
     sentences: list[Sentence] = []

@@ -54,7 +54,9 @@ class Figure:
     @property
     def named(self) -> str:
         """Its label and period, as far as they are known."""
-        return ", ".join(part for part in (self.label, self.period_end) if part) or self.id
+        return ", ".join(part for part in (self.label, self.period_end) if part) or (
+            "a figure without a name"
+        )
 
     @property
     def amount(self) -> Decimal:
@@ -118,7 +120,7 @@ def bind(said: Said, evidence: str, printed: Sequence[Printed], quote: str, page
     key = f"{evidence}\n{numeral.start}\n{value}\n{said.label}\n{said.period_end}"
     return Figure(
         id=figure_id(key),
-        label=said.label.strip() or found.label,
+        label=clean_label(said.label) or clean_label(found.label),
         value=value,
         unit=unit,
         scale=scale,
@@ -134,6 +136,11 @@ def bind(said: Said, evidence: str, printed: Sequence[Printed], quote: str, page
 def figure_id(key: str) -> str:
     """The id follows from what the figure is: the same in every job."""
     return "F" + hashlib.sha256(key.encode()).hexdigest()[:8]
+
+
+def clean_label(label: str) -> str:
+    """A label without the currency's sign, dots and bars that a row has behind it."""
+    return re.sub(r"[\s:;,|$€£¥₹(.…_\u2013\u2014-]+$", "", label).strip()
 
 
 def _stands(said: Said, printed: Sequence[Printed], quote: str, mark: str) -> Printed:

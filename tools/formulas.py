@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 
 from deskwork.tools.errors import ToolError
-from deskwork.tools.figures import SCALES, Figure, figure_id
+from deskwork.tools.figures import SCALES, Figure, clean_label, figure_id
 
 FIGURE_ID = re.compile(r"\bF[0-9a-f]{8}\b")
 _FUNCTIONS = ("sum", "mean", "min", "max", "abs")
@@ -95,7 +95,7 @@ def _figure(result: _Term, formula: str, figures: dict[str, Figure], wanted: Wan
     rounded = round(shown, places) if places else shown.to_integral_value()
     return Figure(
         id=figure_id(f"{formula}\n{wanted.label}\n{unit}\n{power}\n{places}"),
-        label=wanted.label,
+        label=clean_label(wanted.label),
         value=rounded,
         unit=unit,
         scale=power,

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import io
-import re
+import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import xlsxwriter
 from xlsxwriter.utility import xl_rowcol_to_cell
 
-from deskwork.tasks.publishing.numbering import about, notes_of
+from deskwork.tasks.publishing.excel import excel_formula
+from deskwork.tasks.publishing.numbering import (
+    about,
+    checked_line,
+    corrected_of,
+    in_numbers,
+    in_print,
+    notes_of,
+)
 from deskwork.tasks.report import Report
 from deskwork.tools.figures import Figure
 
@@ -23,7 +32,7 @@ _RECOMPUTED = _FIGURES.index("recomputed")
 _EVIDENCE = (
     *("id", "file", "page", "cell", "box", "quote", "url", "retrieved", "sha256", "start"),
 )
-_FUNCTIONS = {"mean": "AVERAGE", "sum": "SUM", "min": "MIN", "max": "MAX", "abs": "ABS"}
+_CLAIMS = ("text", "status", "problem", "evidence", "figures")
 _CELL = 32_000
 """Characters of a cell, at most (Excel's own bound is 32,767)."""
 
@@ -33,40 +42,132 @@ def book_of(report: Report) -> bytes:
     out = io.BytesIO()
     # Texts are texts: a quote that begins with = is no formula here.
     options = {"strings_to_formulas": False, "strings_to_urls": False, "in_memory": True}
-    with xlsxwriter.Workbook(out, options) as book:
-        _figures(book, report.figures)
+    with xlsxwriter.Workbook(out, options) as raw:
+        book = _Book(raw)
         data = report.as_json()
-        _sheet(book, "Evidence", _EVIDENCE, data["evidence"])
-        _sheet(book, "Claims", ("text", "status", "problem", "evidence", "figures"), data["claims"])
-        _sheet(book, "Conflicts", ("label", "period_end", "shown", "figures"), data["conflicts"])
+        _about(book, report)
+        _figures(book, report.figures)
+        book.sheet("Evidence", _EVIDENCE, data["evidence"])
+        book.sheet("Claims", _CLAIMS, _claims(report))
+        book.sheet("Conflicts", ("label", "period_end", "shown", "figures"), data["conflicts"])
         columns = ("file", "kind", "pages", "url", "retrieved", "sha256")
-        _sheet(book, "Documents", columns, data["sources"])
+        book.sheet("Documents", columns, data["sources"])
         _charts(book, report)
         _changes(book, report.changes)
-        lines = [*about(report), *(f"{n}: {v}" for n, v in report.settings.items())]
-        notes = [{"note": line} for line in (report.question, *notes_of(report), *lines)]
-        _sheet(book, "About", ("note",), notes)
     return out.getvalue()
 
 
-def _figures(book: xlsxwriter.Workbook, figures: Sequence[Figure]) -> None:
+class _Book:
+    """A workbook whose sheets look alike: frozen heads, wrapped texts, columns that fit."""
+
+    def __init__(self, book: xlsxwriter.Workbook) -> None:
+        self._book = book
+        self._head = book.add_format({"bold": True, "bottom": 1, "valign": "top"})
+        self._head_right = book.add_format(
+            {"bold": True, "bottom": 1, "valign": "top", "align": "right"}
+        )
+        self._text = book.add_format({"text_wrap": True, "valign": "top"})
+        self._number = book.add_format({"num_format": "#,##0.############", "valign": "top"})
+        self._whole = book.add_format({"num_format": "#,##0", "valign": "top"})
+        self._right = book.add_format({"align": "right", "valign": "top"})
+        self._link = book.add_format(
+            {"bold": True, "underline": 1, "font_color": "blue", "valign": "top"}
+        )
+
+    def sheet(self, name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Any:
+        """A sheet of rows under the columns' names."""
+        sheet = self._book.add_worksheet(name)
+        sheet.freeze_panes(1, 0)
+        for column, title in enumerate(columns):
+            values = [row.get(title) for row in rows]
+            sheet.set_column(column, column, _width(title, values))
+            numeric = any(isinstance(value, int | float) for value in values)
+            right = numeric or title == "printed"
+            sheet.write_string(0, column, title, self._head_right if right else self._head)
+            for line, value in enumerate(values, 1):
+                self._write(sheet, line, column, value, right=title == "printed")
+        if rows:
+            sheet.autofilter(0, 0, len(rows), len(columns) - 1)
+        return sheet
+
+    def formula(self, sheet: Any, line: int, column: int, formula: str, value: Decimal) -> None:
+        sheet.write_formula(line, column, formula, self._format(float(value)), float(value))
+
+    def link(self, sheet: Any, line: int, place: str, text: str) -> None:
+        sheet.write_url(line, 0, f"internal:{place}", self._link, text)
+
+    def _write(self, sheet: Any, line: int, column: int, value: Any, *, right: bool) -> None:
+        if value is None or value == "" or value == []:
+            return
+        if isinstance(value, bool):
+            sheet.write_boolean(line, column, value)
+        elif isinstance(value, int | float) and math.isfinite(value):
+            sheet.write_number(line, column, value, self._format(value))
+        else:
+            many = isinstance(value, list | tuple)
+            text = ", ".join(map(str, value)) if many else str(value)
+            sheet.write_string(line, column, text[:_CELL], self._right if right else self._text)
+
+    def _format(self, value: float) -> Any:
+        return self._whole if value == int(value) else self._number
+
+
+def _width(title: str, values: Sequence[Any]) -> int:
+    """A column's width in characters: its longest value's, within bounds that a screen has."""
+    longest = max((len(str(value)) for value in values if value is not None), default=0)
+    if any(isinstance(value, int | float) for value in values):
+        longest = longest * 4 // 3 + 1  # marks between thousands
+    return max(8, len(title) + 4, min(longest + 2, 90 if title == "note" else 60))
+
+
+def _about(book: _Book, report: Report) -> None:
+    """What the report is, first of all: its question, who reviewed it, what the check marked."""
+    marked = checked_line(report)
+    lines = [report.question, report.review_line, *([marked] if marked else [])]
+    lines += [*notes_of(report), *corrected_of(report), *about(report)]
+    lines += [f"{name}: {value}" for name, value in report.settings.items()]
+    sheet = book.sheet("About", ("note",), [{"note": line} for line in lines])
+    if marked:
+        book.link(sheet, 3, "'Claims'!A1", marked)
+
+
+def _claims(report: Report) -> list[dict[str, Any]]:
+    """A row for each claim, as it is printed; those that the check marked come first."""
+    claims = sorted(report.claims, key=lambda claim: claim.status != "unsupported")
+    return [
+        {
+            "text": in_print(claim.text, report),
+            "status": claim.status,
+            "problem": in_print(claim.problem, report),
+            "evidence": claim.evidence,
+            "figures": claim.figures,
+        }
+        for claim in claims
+    ]
+
+
+def _figures(book: _Book, figures: Sequence[Figure]) -> None:
     """A row for each figure; a derived one's formula works on the others' amounts."""
-    sheet = _new(book, "Figures", _FIGURES)
-    rows = {figure.id: number for number, figure in enumerate(figures, 1)}
-    for figure in figures:
-        number = rows[figure.id]
-        row = {**figure.as_json(), "printed": figure.printed(), "amount": float(figure.amount)}
-        row["value"] = float(figure.value)
-        for column, name in enumerate(_FIGURES):
-            _write(sheet, number, column, row.get(name))
-        formula = excel_formula(figure, rows)
+    known = {figure.id: figure for figure in figures}
+    cells = {f.id: xl_rowcol_to_cell(number, _AMOUNT) for number, f in enumerate(figures, 1)}
+    rows = [
+        {
+            **figure.as_json(),
+            "printed": figure.printed(),
+            "amount": float(figure.amount),
+            "value": float(figure.value),
+            "formula": in_numbers(figure.formula, known),
+        }
+        for figure in figures
+    ]
+    sheet = book.sheet("Figures", _FIGURES, rows)
+    for number, figure in enumerate(figures, 1):
+        formula = excel_formula(figure, cells, known) if figure.formula else ""
         if formula:
-            sheet.write_formula(number, _RECOMPUTED, formula, None, float(figure.amount))
-    if figures:
-        sheet.autofilter(0, 0, len(figures), len(_FIGURES) - 1)
+            book.formula(sheet, number, _RECOMPUTED, formula, figure.amount)
 
 
-def _charts(book: xlsxwriter.Workbook, report: Report) -> None:
+def _charts(book: _Book, report: Report) -> None:
     """The data of every chart: a row for each place of each series."""
     known = {figure.id: figure for figure in report.figures}
     rows = [
@@ -84,10 +185,10 @@ def _charts(book: xlsxwriter.Workbook, report: Report) -> None:
         for label, name in zip(chart.labels, line.figures, strict=False)
     ]
     columns = ("chart", "series", "place", "figure", "amount", "unit", "sources")
-    _sheet(book, "Charts", columns, rows)
+    book.sheet("Charts", columns, rows)
 
 
-def _changes(book: xlsxwriter.Workbook, changes: Mapping[str, Any] | None) -> None:
+def _changes(book: _Book, changes: Mapping[str, Any] | None) -> None:
     """What a standing report says otherwise than its last run, where there was one."""
     if changes is None:
         return
@@ -98,54 +199,4 @@ def _changes(book: xlsxwriter.Workbook, changes: Mapping[str, Any] | None) -> No
         for row in listed
     ]
     columns = ("what", "label", "period_end", "before", "after", "why", "file", "evidence")
-    _sheet(book, "Changes", columns, rows)
-
-
-def excel_formula(figure: Figure, rows: Mapping[str, int]) -> str:
-    """A derived figure's formula over the sheet's cells; "" where it isn't over bound figures."""
-    names = re.findall(r"F[0-9a-f]{8}", figure.formula)
-    if not names or not all(name in rows for name in names):
-        return ""
-    cells = {name: xl_rowcol_to_cell(rows[name], _AMOUNT) for name in names}
-    text = re.sub(r"F[0-9a-f]{8}", lambda match: cells[match[0]], figure.formula)
-    text = re.sub(r"\b(mean|sum|min|max|abs)\b", lambda match: _FUNCTIONS[match[1]], text)
-    text = text.replace("**", "^")
-    return f"=({text})*100" if figure.unit == "%" and _is_ratio(figure) else f"={text}"
-
-
-def _is_ratio(figure: Figure) -> bool:
-    return "/" in figure.formula
-
-
-def _sheet(
-    book: xlsxwriter.Workbook, name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
-) -> None:
-    sheet = _new(book, name, columns)
-    for number, row in enumerate(rows, 1):
-        for column, key in enumerate(columns):
-            _write(sheet, number, column, row.get(key))
-    if rows:
-        sheet.autofilter(0, 0, len(rows), len(columns) - 1)
-
-
-def _new(book: xlsxwriter.Workbook, name: str, columns: Sequence[str]) -> Any:
-    sheet = book.add_worksheet(name)
-    bold = book.add_format({"bold": True, "bottom": 1})
-    sheet.freeze_panes(1, 0)
-    for column, title in enumerate(columns):
-        sheet.set_column(column, column, 40 if title in ("quote", "text", "note", "label") else 16)
-        sheet.write_string(0, column, title, bold)
-    return sheet
-
-
-def _write(sheet: Any, line: int, column: int, value: Any) -> None:
-    if value is None or value == "" or value == []:
-        return
-    if isinstance(value, bool):
-        sheet.write_boolean(line, column, value)
-    elif isinstance(value, int | float):
-        sheet.write_number(line, column, value)
-    elif isinstance(value, list | tuple):
-        sheet.write_string(line, column, ", ".join(map(str, value))[:_CELL])
-    else:
-        sheet.write_string(line, column, str(value)[:_CELL])
+    book.sheet("Changes", columns, rows)

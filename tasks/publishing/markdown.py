@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from deskwork.tasks.claims import CITATION
+from deskwork.tasks.publishing.dialect import EVIDENCE_ID
 from deskwork.tasks.publishing.numbering import (
-    EVIDENCE_ID,
+    CHECKED,
     about,
     appendix_of,
+    checked_line,
     cited,
     one_line,
     place,
@@ -24,7 +26,7 @@ def markdown_of(report: Report, numbers: dict[str, int]) -> str:
         names = EVIDENCE_ID.findall(match.group(1))
         return "".join(f"[{numbers[name]}]" if name in numbers else "[?]" for name in names)
 
-    parts = [CITATION.sub(cite, printed_text(report)).strip()]
+    parts = [_headed(CITATION.sub(cite, printed_text(report)).strip(), report)]
     for title, lines in appendix_of(report):
         parts.append(f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines))
     if numbers:
@@ -36,3 +38,15 @@ def markdown_of(report: Report, numbers: dict[str, int]) -> str:
         parts.append(f"## Sources\n\n{rows}")
     parts.append("\n".join(f"> {line}" for line in about(report)))
     return "\n\n".join(parts) + "\n"
+
+
+def _headed(text: str, report: Report) -> str:
+    """The text with what is to be known first behind its title."""
+    lines = [report.review_line]
+    if marked := checked_line(report):
+        anchor = re.sub(r"[^\w\s-]", "", CHECKED.lower()).replace(" ", "-")
+        lines.append(f"**{marked}**: [{CHECKED}](#{anchor}).")
+    title, _, rest = text.partition("\n")
+    if not title.startswith("# "):
+        title, rest = "", text
+    return "\n\n".join(part for part in (title, f"> {' '.join(lines)}", rest.strip()) if part)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from deskwork.tasks.changes import Changes, in_words
+from deskwork.tasks.claim_bound import FIGURE
 from deskwork.tasks.claims import CHART, CITATION, Claim
 from deskwork.tasks.linking import linked, target
 from deskwork.tasks.printing import marked, print_figures
+from deskwork.tasks.publishing.blocks import cites_of
 from deskwork.tasks.report import Report
 from deskwork.tools.figures import Figure
 from deskwork.tools.tool import Evidence
 
-EVIDENCE_ID = re.compile(r"E[0-9a-f]{8}")
+CHECKED = "Checked, and not in order"
+"""The heading of what the check marked."""
 
 
 def numbered(report: Report) -> dict[str, int]:
     """The printed number of each evidence: those cited, then those that figures rest on."""
     known = {item.id for item in report.evidence}
     numbers: dict[str, int] = {}
-    cited = [name for group in CITATION.findall(report.text) for name in EVIDENCE_ID.findall(group)]
+    cited = cites_of(printed_text(report))
     behind = [name for figure in report.figures for name in figure.evidence]
     for name in (*cited, *behind):
         if name in known:
@@ -80,11 +85,11 @@ def with_changes(text: str, report: Report) -> str:
 def _marked(text: str, report: Report) -> str:
     """Marks behind sentences that links were put into: they are found by their linked form."""
     figures = figures_of(report)
-    wrong = [claim for claim in report.claims if claim.status == "unsupported"]
-    for claim in wrong:
-        form = linked(claim.text, [claim], figures)
-        text = marked(text, [Claim(form, (), "unsupported")])
-    return text
+    forms: dict[str, str] = {}
+    for claim in report.claims:
+        if claim.text not in forms:
+            forms[claim.text] = linked(claim.text, [claim], figures)
+    return marked(text, [replace(claim, text=forms[claim.text]) for claim in report.claims])
 
 
 def cited(report: Report, numbers: dict[str, int]) -> list[Evidence]:
@@ -107,32 +112,79 @@ def title_of(report: Report) -> str:
     return next((s.heading for s in report.sections if s.level == 1), report.question)
 
 
+def rejected(report: Report) -> list[Claim]:
+    """The claims that the check marked."""
+    return [claim for claim in report.claims if claim.status == "unsupported"]
+
+
+def checked_line(report: Report) -> str:
+    """How many claims the check marked, for the top of every form; "" for none."""
+    count = len(rejected(report))
+    return f"The check marked {count} claim{'' if count == 1 else 's'}" if count else ""
+
+
 def notes_of(report: Report) -> list[str]:
     """What the check found and what could not be had."""
-    wrong = [f"“{c.text}”: {c.problem}" for c in report.claims if c.status == "unsupported"]
-    return [*report.notes, *wrong]
+    wrong = [f"“{in_print(c.text, report)}”: {in_print(c.problem, report)}"
+             for c in rejected(report)]  # fmt: skip
+    return [*report.notes, *dict.fromkeys(wrong)]
+
+
+def in_print(text: str, report: Report) -> str:
+    """A sentence as a reader sees it: figures printed, citations and list mark left out."""
+    shown = re.sub(rf"\s*{CITATION.pattern}", "", print_figures(text, figures_of(report)))
+    shown = re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", shown)
+    return FIGURE.sub("an unknown figure", shown).strip()
+
+
+def corrected_of(report: Report) -> list[str]:
+    """What a person corrected, a line for each figure and each sentence."""
+    figures = [
+        f"{f.named}: {f.printed()}, {f.vintage}" for f in report.figures if f.status == "corrected"
+    ]
+    claims = [
+        f"“{in_print(c.text, report)}”" + (f": {c.problem}" if c.problem else "")
+        for c in report.claims
+        if c.status == "corrected"
+    ]
+    return [*dict.fromkeys(figures), *dict.fromkeys(claims)]
+
+
+def computed_of(report: Report) -> list[str]:
+    """The computed figures with their formulas, in printed numbers."""
+    known = figures_of(report)
+    lines = [
+        f"{f.named}: {f.printed()} = {in_numbers(f.formula, known)}"
+        + (f" ({f.vintage})" if f.vintage else "")
+        for f in report.figures
+        if f.formula
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def in_numbers(formula: str, known: Mapping[str, Figure]) -> str:
+    """A formula with printed numbers in the place of figures' ids."""
+
+    def put(match: re.Match[str]) -> str:
+        figure = known.get(match[0])
+        if figure is None:
+            return "an unknown figure"
+        shown = figure.printed()
+        return f"({shown})" if shown.startswith("-") else shown
+
+    return re.sub(r"F[0-9a-f]{8}", put, formula)
 
 
 def appendix_of(report: Report) -> list[tuple[str, list[str]]]:
     """(title, lines) of what follows the text; sections without a line are left out."""
     sections = [
-        ("Checked, and not in order", notes_of(report)),
+        (CHECKED, notes_of(report)),
         (
             "Sources that disagree",
             [f"{c.label}, {c.period_end}: {c.shown}" for c in report.conflicts],
         ),
-        (
-            "Computed figures",
-            [f"{f.named}: {f.printed()} = {f.formula}" for f in report.figures if f.formula],
-        ),
-        (
-            "Corrected by a reviewer",
-            [
-                f"{f.named}: {f.printed()}, {f.vintage}"
-                for f in report.figures
-                if f.status == "corrected"
-            ],
-        ),
+        ("Computed figures", computed_of(report)),
+        ("Corrected by a reviewer", corrected_of(report)),
     ]
     documents = [
         f"{row['file']} ({row['kind']}, {row['pages']} pages), SHA-256 {row['sha256'][:16]}…"

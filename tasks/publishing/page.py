@@ -12,16 +12,18 @@ import re
 from functools import cache
 
 import jinja2
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from deskwork.tasks.claims import CITATION
 from deskwork.tasks.printing import MARK
+from deskwork.tasks.publishing.dialect import EVIDENCE_ID, rendered
 from deskwork.tasks.publishing.numbering import (
-    EVIDENCE_ID,
+    CHECKED,
     about,
     chart_file,
+    checked_line,
     cited,
+    corrected_of,
     linked_text,
     notes_of,
     place,
@@ -42,8 +44,7 @@ def page_of(
     report: Report, numbers: dict[str, int], collection: Collection, pictures: Pictures
 ) -> str:
     """The page as HTML."""
-    renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
-    body = renderer.render(linked_text(report))
+    body = rendered(linked_text(report))
 
     def cite(match: re.Match[str]) -> str:
         links = []
@@ -60,6 +61,7 @@ def page_of(
         body = body.replace(f'src="{chart_file(chart.id)}"', f'src="{_png_url(chart.png)}"')
     # Nothing is fetched by the page: other pictures are told by their words.
     body = re.sub(r'<img src="(?!data:)[^"]*" alt="([^"]*)"[^>]*>', r"[\1]", body)
+    body = re.sub(r"<strong>Note ([a-z]+)\.</strong>", r'<strong id="note-\1">\1.</strong>', body)
     body = _MARKED.sub('<span class="bad">not supported</span>', body)
     bound: dict[str, list[str]] = {}
     for figure in report.figures:
@@ -71,6 +73,9 @@ def page_of(
         report=report,
         body=Markup(body),
         notes=notes_of(report),
+        marked=checked_line(report),
+        checked=CHECKED,
+        corrected=corrected_of(report),
         about=about(report),
         derived=[
             {"figure": f, "formula": Markup(_formula(report, f.formula)), "shown": f.printed()}
@@ -99,7 +104,7 @@ def _formula(report: Report, formula: str) -> str:
     def put(match: re.Match[str]) -> str:
         figure = known.get(match[0])
         if figure is None:
-            return match[0]
+            return "an unknown figure"
         name = figure.id if figure.formula or not figure.evidence else figure.evidence[0]
         said = html.escape(figure.named, quote=True)
         return (

@@ -7,10 +7,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from deskwork.tasks.publishing.blocks import Block, Run, blocks_of
+from deskwork.tasks.publishing.blocks import Block, Cell, Run, blocks_of
 from deskwork.tasks.publishing.numbering import (
+    CHECKED,
     about,
     appendix_of,
+    checked_line,
     cited,
     printed_text,
     source_line,
@@ -22,6 +24,8 @@ from deskwork.tools.errors import StorageError
 from deskwork.tools.tool import Evidence
 
 _PICTURES = 30
+_DEEPEST = 12
+"""Levels of a list that are moved in: deeper ones would leave no room for their words."""
 _HEAD = """\
 #set document(title: {title}, author: "Deskwork")
 #set page(paper: "a4", margin: (x: 24mm, y: 22mm), numbering: "1 / 1", footer-descent: 40%)
@@ -31,6 +35,7 @@ _HEAD = """\
 #show heading: set block(above: 1.3em, below: 0.6em)
 #show heading.where(level: 1): set text(size: 17pt)
 #show heading.where(level: 2): set text(size: 13pt)
+#set footnote(numbering: "[1]")
 #show footnote.entry: set text(size: 8pt)
 """
 _SPECIAL = re.compile(r"([\\#$*_`<>@\[\]~=+\-/'\"])")
@@ -59,6 +64,9 @@ def _source_of(report: Report, numbers: dict[str, int], pictures: Pictures, fold
     parts = [_HEAD.format(title=_string(title_of(report)))]
     parts.append(f'#text(size: 9pt, style: "italic")[{_escaped(report.question)}]')
     parts.append(f'#text(size: 9pt, weight: "bold")[{_escaped(report.review_line)}]')
+    if marked := checked_line(report):
+        inner = f'#text(size: 9pt, weight: "bold")[{_escaped(marked)}: {_escaped(CHECKED)}.]'
+        parts.append(f"#link(<checked>)[{inner}]")
     noted: set[str] = set()
     parts += [_block(block, evidence, noted) for block in blocks_of(printed_text(report))]
     parts += _appendix(report, numbers, pictures, folder)
@@ -69,19 +77,16 @@ def _block(block: Block, evidence: dict[str, Evidence], noted: set[str]) -> str:
     if block.kind == "chart":
         return f"#image({_string(Path(block.runs[0].text).name)})"
     if block.kind == "table":
-        width = max((len(row) for row in block.rows), default=1)
-        cells = [
-            f"[{_runs(cell, evidence, noted)}]"
-            for row in block.rows
-            for cell in [*row, *[[]] * (width - len(row))]
-        ]
-        return f"#table(columns: {width}, {', '.join(cells)})"
+        return _table(block, evidence, noted)
     text = _runs(block.runs, evidence, noted)
     if block.kind == "heading":
         return f"#heading(level: {block.level})[{text}]"
+    left = min(block.level, _DEEPEST)
     if block.kind == "item":
-        kind = "enum" if block.ordered else "list"
-        return f"#pad(left: {block.level}em, {kind}[{text}])"
+        kind = f"enum(start: {block.number})" if block.ordered else "list"
+        return f"#pad(left: {left}em, {kind}[{text}])"
+    if block.kind == "more":
+        return f"#pad(left: {left + 1}em)[{text}]"
     if block.kind == "quote":
         return f"#quote(block: true)[{text}]"
     if block.kind == "code":
@@ -89,19 +94,36 @@ def _block(block: Block, evidence: dict[str, Evidence], noted: set[str]) -> str:
     return text
 
 
+def _table(block: Block, evidence: dict[str, Evidence], noted: set[str]) -> str:
+    width = max((len(row) for row in block.rows), default=1)
+    rows = []
+    for number, row in enumerate(block.rows):
+        cells = []
+        for cell in [*row, *[Cell()] * (width - len(row))]:
+            text = _runs(cell.runs, evidence, noted)
+            text = f"#strong[{text}]" if number == 0 and text else text
+            side = "right" if cell.right else "left"
+            cells.append(f"table.cell(align: {side})[{text}]")
+        rows.append(f"table.header({', '.join(cells)})" if number == 0 else ", ".join(cells))
+    return f"#table(columns: {width}, {', '.join(rows)})"
+
+
 def _runs(runs: Sequence[Run], evidence: dict[str, Evidence], noted: set[str]) -> str:
+    """Runs as markup. Each piece of code ends in a semicolon: a bracket that follows is text."""
     out = []
     for run in runs:
-        text = f"#raw({_string(run.text)})" if run.code else _escaped(run.text)
-        text = f"#strong[{text}]" if run.bold and text else text
-        text = f"#emph[{text}]" if run.italic and text else text
-        out.append(text)
+        text = f"#raw({_string(run.text)});" if run.code else _escaped(run.text)
+        text = "#linebreak();" if run.text == "\n" else text
+        for styled, name in ((run.bold, "strong"), (run.italic, "emph"), (run.struck, "strike"),
+                             (run.raised, "super")):  # fmt: skip
+            text = f"#{name}[{text}];" if styled and text else text
+        out.append(f"#link({_string(run.href)})[{text}];" if run.href and text else text)
         for name in run.cites:
             item = evidence.get(name)
             if item is None:
                 out.append("\\[?\\]")
             elif name in noted:
-                out.append(f"#footnote(<{name}>)")
+                out.append(f"#footnote(<{name}>);")
             else:
                 noted.add(name)
                 out.append(f"#footnote[{_escaped(source_line(item))}] <{name}>")
@@ -113,7 +135,8 @@ def _appendix(
 ) -> list[str]:
     parts = []
     for title, lines in appendix_of(report):
-        parts.append(f"#heading(level: 2)[{_escaped(title)}]")
+        label = " <checked>" if title == CHECKED and checked_line(report) else ""
+        parts.append(f"#heading(level: 2)[{_escaped(title)}]{label}")
         parts += [f"#list[{_escaped(line)}]" for line in lines]
     shown = 0
     if numbers:

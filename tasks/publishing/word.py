@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from deskwork.tasks.publishing.blocks import Block, Run, blocks_of
+from deskwork.tasks.publishing.blocks import Block, Cell, Run, blocks_of
+from deskwork.tasks.publishing.lists import Lists, indent_of
 from deskwork.tasks.publishing.numbering import (
+    CHECKED,
     about,
     appendix_of,
     chart_file,
+    checked_line,
     cited,
     printed_text,
     source_line,
@@ -28,7 +31,9 @@ from deskwork.tools.tool import Evidence
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
 _RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
-_LIST = {False: "List Bullet", True: "List Number"}
+_LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
+_R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_BOOKMARK = "checked"
 _PICTURES = 30
 """Pictures of pages in the appendix, at most: a document of a hundred pages helps nobody."""
 
@@ -40,6 +45,7 @@ def docx_of(report: Report, numbers: dict[str, int], pictures: Pictures) -> byte
     writer = _Writer(docx.Document(), report, numbers)
     writer.properties(title_of(report), report.job)
     writer.line(report.review_line, "Intense Quote")
+    writer.checked()
     for block in blocks_of(printed_text(report)):
         writer.block(block)
     writer.appendix(pictures)
@@ -56,6 +62,7 @@ class _Writer:
         self._numbers = numbers
         self._evidence = {item.id: item for item in report.evidence}
         self._notes: list[Evidence] = []
+        self._lists = Lists(document)
 
     def properties(self, title: str, job: str) -> None:
         self.document.core_properties.title = title
@@ -66,30 +73,51 @@ class _Writer:
         return self.document.add_paragraph(_clean(text), style=style)
 
     def block(self, block: Block) -> None:
-        if block.kind == "heading":
-            paragraph = self.document.add_heading(level=min(block.level, 9))
-        elif block.kind == "item":
-            deeper = f" {block.level + 1}" if 0 < block.level < 3 else ""
-            paragraph = self.document.add_paragraph(style=_LIST[block.ordered] + deeper)
-        elif block.kind == "chart":
+        if block.kind == "chart":
             self._chart(block.runs[0].text)
-            return
         elif block.kind == "table":
             self._table(block.rows)
-            return
         else:
-            style = "Quote" if block.kind == "quote" else None
-            paragraph = self.document.add_paragraph(style=style)
-        self._runs(paragraph, block.runs)
+            self._runs(self._paragraph(block), block.runs)
+
+    def _paragraph(self, block: Block) -> Any:
+        if block.kind == "heading":
+            return self.document.add_heading(level=min(block.level, 9))
+        if block.kind == "item":
+            paragraph = self.document.add_paragraph(style="List Paragraph")
+            self._lists.put(paragraph, block)
+            return paragraph
+        paragraph = self.document.add_paragraph(style="Quote" if block.kind == "quote" else None)
+        if block.kind == "more":
+            paragraph.paragraph_format.left_indent = indent_of(block.level)
+        return paragraph
 
     def _runs(self, paragraph: Any, runs: Sequence[Run]) -> None:
         for run in runs:
-            made = paragraph.add_run(_clean(run.text))
+            made = self._run(paragraph, run)
             made.bold, made.italic = run.bold or None, run.italic or None
+            made.font.strike = run.struck or None
+            made.font.superscript = run.raised or None
             if run.code:
                 made.font.name = "Consolas"
             for name in run.cites:
                 self._cite(paragraph, name)
+
+    def _run(self, paragraph: Any, run: Run) -> Any:
+        made = paragraph.add_run(_clean(run.text))
+        if run.href:
+            made.font.underline = True
+            link = self.document.part.relate_to(run.href, _LINK, is_external=True)
+            _wrap(made, f'r:id="{link}"')
+        return made
+
+    def checked(self) -> None:
+        """How many claims the check marked, with a link to their list."""
+        if marked := checked_line(self._report):
+            paragraph = self.line("", "Intense Quote")
+            made = paragraph.add_run(f"{marked}: {CHECKED}.")
+            made.font.underline = True
+            _wrap(made, f'w:anchor="{_BOOKMARK}"')
 
     def _cite(self, paragraph: Any, name: str) -> None:
         from docx.oxml import parse_xml
@@ -99,16 +127,17 @@ class _Writer:
             paragraph.add_run("[?]")
             return
         if item in self._notes:
-            again = paragraph.add_run(str(self._notes.index(item) + 1))
-            again.font.superscript = True
+            _raise(paragraph, f"[{self._notes.index(item) + 1}]")
             return
         self._notes.append(item)
+        _raise(paragraph, "[")
         paragraph._p.append(
             parse_xml(
                 f'<w:r xmlns:w="{_W}"><w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
                 f'<w:footnoteReference w:id="{len(self._notes)}"/></w:r>'
             )
         )
+        _raise(paragraph, "]")
 
     def _chart(self, file: str) -> None:
         from docx.shared import Cm
@@ -117,21 +146,27 @@ class _Writer:
             if chart_file(chart.id) == file:
                 self.document.add_picture(io.BytesIO(chart.png), width=Cm(15))
 
-    def _table(self, rows: Sequence[Sequence[Sequence[Run]]]) -> None:
+    def _table(self, rows: Sequence[Sequence[Cell]]) -> None:
+        from docx.enum.text import WD_ALIGN_PARAGRAPH
+
         width = max((len(row) for row in rows), default=0)
         if not width:
             return
         table = self.document.add_table(rows=0, cols=width, style="Light Grid Accent 1")
         for row in rows:
-            cells = table.add_row().cells
-            for cell, runs in zip(cells, row, strict=False):
-                self._runs(cell.paragraphs[0], runs)
+            for place, cell in zip(table.add_row().cells, row, strict=False):
+                paragraph = place.paragraphs[0]
+                if cell.right:
+                    paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+                self._runs(paragraph, cell.runs)
         self.document.add_paragraph()
 
     def appendix(self, pictures: Pictures) -> None:
         report = self._report
         for title, lines in appendix_of(report):
-            self.document.add_heading(title, level=2)
+            heading = self.document.add_heading(title, level=2)
+            if title == CHECKED:
+                _bookmark(heading)
             for line in lines:
                 self.line(line, "List Bullet")
         self._pages(pictures)
@@ -149,7 +184,7 @@ class _Writer:
         self.document.add_heading("Evidence", level=2)
         shown = 0
         for item in cited(self._report, self._numbers):
-            self.line(source_line(item))
+            self.line(f"{self._numbers[item.id]}. {source_line(item)}")
             picture = pictures.of(item) if shown < _PICTURES else None
             if picture:
                 shown += 1
@@ -175,6 +210,28 @@ class _Writer:
         package = self.document.part.package
         part = Part(PackURI("/word/footnotes.xml"), _TYPE, xml.encode(), package)
         self.document.part.relate_to(part, _RELATION)
+
+
+def _raise(paragraph: Any, text: str) -> None:
+    """Brackets and all: a raised 1 behind 7,813 would be read as a digit of it."""
+    paragraph.add_run(text).font.superscript = True
+
+
+def _wrap(run: Any, where: str) -> None:
+    """Make a run a link."""
+    from docx.oxml import parse_xml
+
+    link = parse_xml(f'<w:hyperlink xmlns:w="{_W}" xmlns:r="{_R}" {where}/>')
+    run._r.addprevious(link)
+    link.append(run._r)
+
+
+def _bookmark(paragraph: Any) -> None:
+    from docx.oxml import parse_xml
+
+    begin = f'<w:bookmarkStart xmlns:w="{_W}" w:id="1" w:name="{_BOOKMARK}"/>'
+    paragraph._p.append(parse_xml(begin))
+    paragraph._p.append(parse_xml(f'<w:bookmarkEnd xmlns:w="{_W}" w:id="1"/>'))
 
 
 def _separator(number: int, kind: str) -> str:

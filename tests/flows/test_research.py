@@ -54,6 +54,7 @@ async def run_of(
     limits: Limits | None = None,
     *,
     review_plan: bool = False,
+    ends: str = "stopped",
 ) -> AsyncIterator[Run]:
     files = tmp_path / "files"
     files.mkdir(exist_ok=True)
@@ -73,7 +74,7 @@ async def run_of(
         run.steps = PLAIN
         yield run
     finally:
-        writer.release("stopped")
+        writer.release(ends)
         await bench.close()
 
 
@@ -162,6 +163,9 @@ async def test_a_limit_ends_in_a_partial_report_and_can_be_raised(tmp_path: Path
             await Research(run, tmp_path / "out").work()
     text = (tmp_path / "out" / "report.md").read_text()
     assert "**The job did not finish.**" in text
+    # Its own limits are no claims of it.
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["rejected"] == []
+    assert "[not supported]" not in text
     async with run_of(tmp_path, model, Limits(max_steps=50)) as run:
         await Research(run, tmp_path / "out").work()
     assert json.loads((tmp_path / "out" / "report.json").read_text())["state"] == "done"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,29 @@ from click.testing import CliRunner
 
 from deskwork.flows.command import cli
 from deskwork.flows.investigation import Research
+from deskwork.flows.running import Run
 from deskwork.tasks.entries import Draft
+from deskwork.tasks.limits import Limits
 from deskwork.tasks.local_model import Asked, Said, ScriptedModel
+from deskwork.tasks.states import NeedsReview, OutOfBudget
+from deskwork.tools.errors import WrongUse
 from tests.flows.test_research import run_of, steps
 
 
 async def published(tmp_path: Path, draft: str = "") -> tuple[str, dict[str, Any], ScriptedModel]:
     """Run the job once: its id, its report, and the model that was asked."""
     model = ScriptedModel(lambda asked: script(asked, draft))
-    async with run_of(tmp_path, model) as run:
+    async with run_of(tmp_path, model, ends="done") as run:
         await Research(run, tmp_path / "out").work()
-        job = run.session.job
-        meta = {"state": "done", "answer": run.answer, "files": list(run.files)}
-        await run.session.append([Draft("outcome", {**meta, "report": run.report})])
+        job = await outcome(run)
     return job, report(tmp_path), model
+
+
+async def outcome(run: Run) -> str:
+    """Record the end of a run, as `run_job` does; the job's id."""
+    meta = {"state": "done", "answer": run.answer, "files": list(run.files)}
+    await run.session.append([Draft("outcome", {**meta, "report": run.report})])
+    return run.session.job
 
 
 def script(asked: Asked, draft: str) -> Said:
@@ -37,8 +47,6 @@ def script(asked: Asked, draft: str) -> Said:
 
 
 def _ids(text: str) -> list[str]:
-    import re
-
     return re.findall(r"\bE[0-9a-f]{8}\b", text)
 
 
@@ -103,6 +111,71 @@ async def test_a_corrected_figure_is_printed_with_its_new_value(
     assert (row["value"], row["status"]) == ("840.1", "corrected")
     assert "corrected from" in row["vintage"]
     assert "rose to 840.1 million" in (tmp_path / "out" / "report.md").read_text()
+
+
+async def test_a_correction_is_told_in_every_form_with_its_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, before, _ = await published(tmp_path)
+    literal = next(row for row in before["figures"] if row["value"] == "842.6")
+    words = ("--figure", literal["id"], "--by", "A. Reviewer")
+    command(tmp_path, monkeypatch, "correct", job, *words, "--value", "840.1", "--note", "amended")
+    command(tmp_path, monkeypatch, "correct", job, *words, "--value", "839")
+    for form in ("md", "html"):
+        text = (tmp_path / "out" / f"report.{form}").read_text()
+        assert "Corrected by a reviewer" in text
+        assert "from 842.6 million to 840.1 million by A. Reviewer" in text
+        assert "from 840.1 million to 839 million by A. Reviewer" in text
+        assert "amended" in text
+        assert "rose to 839 million" in re.sub("<[^>]+>", "", text)
+    assert report(tmp_path)["claims"][0]["status"] == "corrected"
+    # The next run keeps to it, although its model says what the source says.
+    again, second, _ = await published(tmp_path)
+    command(tmp_path, monkeypatch, "approve", again)
+    assert "rose to 839 million" in (tmp_path / "out" / "report.md").read_text()
+    assert [row["value"] for row in second["figures"]] == ["839"]
+    assert "842.6" in second["figures"][0]["vintage"]
+
+
+async def test_a_value_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, before, _ = await published(tmp_path)
+    name = before["figures"][0]["id"]
+    for value in ("nan", "1e999"):
+        with pytest.raises(WrongUse, match=f"'{value}' is no number"):
+            command(tmp_path, monkeypatch, "correct", job, "--figure", name, "--value", value)
+    assert report(tmp_path) == before
+
+
+async def test_a_report_without_evidence_is_approved_only_anyway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(asked: Asked) -> Said:
+        return Said("Nothing.") if asked.system.startswith("Step: inv") else steps(asked)
+
+    async with run_of(tmp_path, ScriptedModel(nothing), ends="needs review") as run:
+        with pytest.raises(NeedsReview):
+            await Research(run, tmp_path / "out").work()
+        job = await outcome(run)
+    with pytest.raises(WrongUse, match="no evidence was found"):
+        command(tmp_path, monkeypatch, "approve", job)
+    command(tmp_path, monkeypatch, "approve", job, "--anyway", "--by", "A. Reviewer")
+    assert "no evidence was found" in report(tmp_path)["reviewed"]["anyway"]
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert re.search(r"Reviewed by A. Reviewer on \S+, although no evidence was found", text)
+
+
+async def test_an_unfinished_job_is_not_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = Limits(max_steps=5)
+    async with run_of(tmp_path, ScriptedModel(steps), limits, ends="out of budget") as run:
+        with pytest.raises(OutOfBudget):
+            await Research(run, tmp_path / "out").work()
+        job = await outcome(run)
+    with pytest.raises(WrongUse, match="not finished, its state is “out of budget”"):
+        command(tmp_path, monkeypatch, "approve", job)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from decimal import Decimal
 from pathlib import Path
 
 import docx
@@ -12,6 +13,10 @@ import openpyxl
 import pytest
 from lxml import etree
 
+from deskwork.tasks.publishing.book import book_of
+from deskwork.tasks.report import Report
+from deskwork.tools.figures import Figure
+from deskwork.tools.formulas import Wanted, derive
 from deskwork.tools.readers import read
 from tests.publishing.conftest import Published
 
@@ -29,7 +34,7 @@ def test_the_check_leaves_one_sentence_marked(published: Published) -> None:
 
 def test_markdown_prints_figures_from_the_ledger(published: Published) -> None:
     text = (published.folder / "report.md").read_text()
-    assert "Net sales were $8,426 million in 2025, 7.8% more than in 2024." in text
+    assert "Net sales were $8,426 million in 2025, 7.8% more than in 2024 [1]." in text
     assert "It will grow by 55%. **[not supported]**" in text
     assert "## Computed figures" in text
     assert 'plan.xlsx, page 1, Plan!B2:C2: "Planned net sales | 9000"' in text
@@ -115,7 +120,7 @@ def test_the_workbook_s_formulas_recompute(published: Published, tmp_path: Path)
     rows = {sheet.cell(n, 1).value: n for n in range(2, sheet.max_row + 1)}
     new = next(f for f in published.figures.values() if f.period_end == "2025" and not f.formula)
     growth = next(f for f in published.figures.values() if f.formula)
-    assert str(sheet.cell(rows[growth.id], head["recomputed"]).value).startswith("=((")
+    assert str(sheet.cell(rows[growth.id], head["recomputed"]).value).startswith("=ROUND(((")
     sheet.cell(rows[new.id], head["amount"]).value = 15_626_000_000  # twice last year's
     book.save(source)
     subprocess.run(
@@ -127,10 +132,67 @@ def test_the_workbook_s_formulas_recompute(published: Published, tmp_path: Path)
     assert values.cell(rows[growth.id], head["recomputed"]).value == pytest.approx(100.0)
 
 
+@needs_libreoffice
+def test_every_kind_of_formula_recomputes_to_what_is_printed(tmp_path: Path) -> None:
+    def figure(
+        name: str, value: str, unit: str = "money", scale: int = 6, formula: str = ""
+    ) -> Figure:
+        currency = "USD" if unit == "money" else ""
+        return Figure(name, name, Decimal(value), unit, scale, currency, formula=formula)
+
+    a, b, c, d = (f"F0000000{letter}" for letter in "abcd")
+    bound = [
+        figure(a, "8426"),
+        figure(b, "-207"),
+        figure(c, "12.5", "%", 0),
+        figure(d, "7.5", "%", 0),
+    ]
+    known = {one.id: one for one in bound}
+    derived = [
+        derive(formula, known.get, Wanted(formula, unit, scale, digits))
+        for formula, unit, scale, digits in [
+            (f"{b} / {a}", "%", "", None),
+            (f"mean({c}, {d})", "%", "", None),
+            (f"({c} + {d}) / 2", "", "", None),
+            (f"{a} + {b}", "", "billions", 1),
+            (f"-({a} / {b}) ** 2", "", "", 1),
+            (f"({c} / {d}) ** 2 ** 3", "x", "", None),
+            (f"max({a}, abs({b})) - {a} / 365 * 12", "", "", None),
+        ]
+    ]
+    told = [
+        figure("F00000011", "-5.2", "%", 0, "(7,408 - 7,813) / 7,813"),
+        figure("F00000012", "-219", formula="(-207) - 12"),
+        figure("F00000013", "2.4", scale=9, formula="1,577 + 843"),
+        figure("F00000014", "13.4", "%", 0, "(8,426 / 6,550) ^ (1 / 2) - 1"),
+        figure("F00000015", "0", "%", 0, "(7,813 - 7,813) / 7,813"),
+    ]
+    figures = (*bound, *derived, *told)
+    report = Report("job", "done", "?", "", (), (), figures)
+    (tmp_path / "made.xlsx").write_bytes(book_of(report))
+    assert SOFFICE is not None
+    # Cached values are dropped, so that what is read was computed by LibreOffice.
+    openpyxl.load_workbook(tmp_path / "made.xlsx").save(tmp_path / "bare.xlsx")
+    subprocess.run(
+        [SOFFICE, f"-env:UserInstallation=file://{tmp_path}/profile", "--headless",
+         "--convert-to", "xlsx", "--outdir", str(tmp_path / "out"), str(tmp_path / "bare.xlsx")],
+        check=True, capture_output=True, timeout=180,
+    )  # fmt: skip
+    sheet = openpyxl.load_workbook(tmp_path / "out" / "bare.xlsx", data_only=True)["Figures"]
+    head = [cell.value for cell in sheet[1]]
+    rows = [
+        dict(zip(head, row, strict=True)) for row in sheet.iter_rows(min_row=2, values_only=True)
+    ]
+    computed = {row["id"]: (row["recomputed"], row["amount"]) for row in rows if row["formula"]}
+    assert len(computed) == len(derived) + len(told)
+    for name, (value, amount) in computed.items():
+        assert value == pytest.approx(amount), name
+
+
 def test_the_workbook_lists_everything(published: Published) -> None:
     book = openpyxl.load_workbook(published.folder / "report.xlsx", data_only=True)
     assert book.sheetnames == [
-        *("Figures", "Evidence", "Claims", "Conflicts", "Documents", "Charts", "About"),
+        *("About", "Figures", "Evidence", "Claims", "Conflicts", "Documents", "Charts"),
     ]
     assert book["Evidence"].max_row == 1 + len(published.evidence)
     assert book["Documents"].max_row == 3

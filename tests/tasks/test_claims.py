@@ -307,3 +307,43 @@ def test_a_quote_within_a_quote_and_one_that_never_closes() -> None:
     assert [sentence.text for sentence in sentences_of(nested)] == [nested]
     never = [sentence.text for sentence in sentences_of("“Open. It costs 1.5 million.")]
     assert never == ["“Open.", "It costs 1.5 million."]
+
+
+@pytest.mark.parametrize(
+    ("quote", "sentence", "printed", "formula"),
+    [
+        (SALES, "Net sales rose 7.8% in 2025 [{}].", "7.8%", "(8,426 - 7,813) / 7,813"),
+        (MARGIN, "Gross margin rose 1.4 points in 2025 [{}].", None, None),
+        (CAPEX, "Capital expenditures rose 37.6% in 2025 [{}].", "37.6%", "(648 - 471) / 471"),
+        ("Other income (expense), net (207) 12 30",
+         "Other income, net fell by $219 million in 2025 [{}].",
+         "-$219 million", "(-207) - 12"),
+    ],
+)  # fmt: skip
+def test_a_computed_figure_has_the_sign_of_its_formula(
+    desk: Desk, quote: str, sentence: str, printed: str | None, formula: str | None
+) -> None:
+    found = desk.check(sentence.format(desk.cite(quote)))
+    assert found.problems == []
+    derived = [(f.printed(), f.formula) for f in found.figures if f.status == "derived"]
+    assert derived == ([(printed, formula)] if printed else derived)
+    assert all("$" not in figure.label for figure in found.figures)
+
+
+def test_days_in_a_quote_are_no_figures(desk: Desk) -> None:
+    rows = "At December 31, 2025 1,250\nNet sales 8,426 7,813"
+    (desk.collection.files[0].path.parent / "acme_2025_10K.md").write_text(
+        f"# Acme\n\n(Millions of dollars) 2025 2024\n\n{rows}\n"
+    )
+    folder = desk.collection.files[0].path.parent
+    desk.collection = Library(folder.parent / "home").collect([folder])
+    first, second = (desk.cite(row) for row in rows.split("\n"))
+    text = f"“At December 31, 2025 1,250” [{first}]. “Net sales 8,426 7,813” [{second}]."
+    values = {figure.value for figure in desk.check(text).figures}
+    assert Decimal(31) not in values
+    assert {Decimal(8426), Decimal(7813)} <= values
+
+
+def test_a_label_ends_where_its_words_end(desk: Desk) -> None:
+    sales = desk.bind(desk.cite(SALES), "8,426", "2025")
+    assert derive(f"{sales} * 1", desk.figures.get, Wanted("Revenue . . . $")).label == "Revenue"

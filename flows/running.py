@@ -23,7 +23,6 @@ from deskwork.tasks.entries import Draft
 from deskwork.tasks.journal import Job, Journal
 from deskwork.tasks.leftovers import Leftovers
 from deskwork.tasks.page import Page
-from deskwork.tasks.page_end import show_end
 from deskwork.tasks.page_text import run_name, standing_text
 from deskwork.tasks.profiles import find_profile
 from deskwork.tasks.progress import tell
@@ -173,7 +172,10 @@ async def run_job(
         answer = run.answer if run else ""
         await naming
         with contextlib.suppress(Exception):
-            # For the eye only: the job has ended as it has ended.
+            # For the eye only: the job has ended as it has ended. Imported now, as it is not needed
+            # before, and brings all that reports are made with.
+            from deskwork.tasks.page_end import show_end
+
             await show_end(page, bench, run.report if run else "", run.parts if run else {})
         return Ended(job.id, state, reason, answer)
     finally:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import os
 from collections.abc import Mapping
 
 from deskwork.tasks.outcomes import Outcome, outcome
 from deskwork.tasks.page import Page
 from deskwork.tasks.page_text import (
-    evidence_rows,
     files_text,
     result_text,
     standing_text,
-    with_pictures,
 )
+from deskwork.tasks.publishing.numbering import chart_file
+from deskwork.tasks.report import Report
 from deskwork.tasks.republishing import load_report
 from deskwork.tasks.starts import limits_of
 from deskwork.tasks.workbench import Workbench
+
+PICTURES = 2_000_000
+"""Bytes of pictures in a page's text, at most: the Prefect server keeps them in its database."""
 
 
 async def show_end(page: Page, bench: Workbench, report: str, parts: Mapping[str, str]) -> None:
@@ -40,9 +45,9 @@ def _shown(
     more: list[tuple[str, str, object, str]] = []
     if report:
         found = load_report(bench, report)
-        answer = with_pictures(answer, found)
+        answer = _with_pictures(answer, found)
         if found.evidence:
-            rows = evidence_rows(found)
+            rows = _evidence_rows(found)
             more.append(("evidence", "table", rows, "The quotes that the report stands on"))
     if came.files:
         more.append(("files", "markdown", _files(bench, came), "The files that the job has made"))
@@ -62,3 +67,29 @@ _WHAT = "What came of the job"
 def _files(bench: Workbench, came: Outcome) -> str:
     api_url = os.environ.get("PREFECT_API_URL", "")
     return files_text(came.files, bench.settings.home, api_url)
+
+
+def _with_pictures(answer: str, report: Report) -> str:
+    """A report's text whose charts stand in it as pictures, as far as there is room."""
+    room = PICTURES
+    for chart in report.charts:
+        picture = base64.b64encode(chart.png).decode()
+        room -= len(picture)
+        if room < 0:
+            break
+        answer = answer.replace(f"({chart_file(chart.id)})", f"(data:image/png;base64,{picture})")
+    return answer
+
+
+def _evidence_rows(report: Report) -> str:
+    """The evidence of a report as the rows of a table, in JSON."""
+    rows = [
+        {
+            "file": item.file,
+            "page": item.page,
+            "quote": " ".join(item.quote.split()),
+            "from": item.url or "",
+        }
+        for item in report.evidence
+    ]
+    return json.dumps(rows, ensure_ascii=False)

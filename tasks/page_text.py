@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,8 +10,6 @@ from typing import Any
 from deskwork.tasks.journal import FINISHED, Job, Journal
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.outcomes import descendants, usage_of
-from deskwork.tasks.publishing.numbering import chart_file
-from deskwork.tasks.report import Report
 from deskwork.tasks.served import link_to
 from deskwork.tasks.usage import usage_rows
 
@@ -24,8 +20,6 @@ LISTED = 30
 SETTLED = (*FINISHED, "out of budget", "failed")
 ORDER = {"running": 0, "waiting for a person": 0, "waits": 2, "done": 3}
 """Which parts are listed first where there are more; a part in any other state comes next."""
-PICTURES = 2_000_000
-"""Bytes of pictures in a page's text, at most: the Prefect server keeps them in its database."""
 
 
 def run_name(title: str, job: str) -> str:
@@ -98,32 +92,6 @@ def result_text(job: str, state: str, reason: str, answer: str) -> str:
     """What came of a job: its state, and its answer or report."""
     head = f"**{job}: {state}**" + (f"\n\n{reason}" if reason and answer else "")
     return f"{head}\n\n{answer or reason}".rstrip()
-
-
-def with_pictures(answer: str, report: Report) -> str:
-    """A report's text whose charts stand in it as pictures, as far as there is room."""
-    room = PICTURES
-    for chart in report.charts:
-        picture = base64.b64encode(chart.png).decode()
-        room -= len(picture)
-        if room < 0:
-            break
-        answer = answer.replace(f"({chart_file(chart.id)})", f"(data:image/png;base64,{picture})")
-    return answer
-
-
-def evidence_rows(report: Report) -> str:
-    """The evidence of a report as the rows of a table, in JSON."""
-    rows = [
-        {
-            "file": item.file,
-            "page": item.page,
-            "quote": " ".join(item.quote.split()),
-            "from": item.url or "",
-        }
-        for item in report.evidence
-    ]
-    return json.dumps(rows, ensure_ascii=False)
 
 
 def files_text(files: Sequence[str], home: Path, api_url: str) -> str:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from deskwork.tools.errors import WrongUse
+from deskwork.tools.plugins import added
+from deskwork.tools.registry import added_tools
 
 COMMAND = Path(sys.executable).parent / "deskwork"
 MODULE = '''
@@ -46,11 +51,15 @@ def package(folder: Path, name: str, points: str) -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Path:
+def installed(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a module, for packages to add things of."""
     folder = tmp_path / "site"
     folder.mkdir()
     (folder / "warehouse.py").write_text(MODULE)
-    return folder
+    added.cache_clear()
+    yield folder
+    added.cache_clear()
+    sys.modules.pop("warehouse", None)
 
 
 def run(installed: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -79,24 +88,33 @@ def test_a_tool_a_reader_and_a_profile_of_another_package(installed: Path, tmp_p
     assert run(installed, "jobs", DESKWORK_PROFILE="castle", **model).returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("points", "said"),
-    [
-        ("[deskwork.tools]\nx = warehouse:nothing\n", "can't be imported"),
-        ("[deskwork.tools]\nx = warehouse:HOUSE\n", "it is no tool"),
-        ("[deskwork.tools]\ncalculate = warehouse:calculate\n", "has one of that name"),
-    ],
-)
-def test_what_is_wrong_with_a_package_names_it(installed: Path, points: str, said: str) -> None:
-    package(installed, "warehouse", points)
-    told = run(installed, "tools")
-    assert told.returncode == 2
-    assert said in told.stderr
+def test_what_is_wrong_with_a_package_names_it(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(installed))
+    for number, (points, said) in enumerate(
+        [
+            ("[deskwork.tools]\nx = warehouse:nothing\n", "can't be imported"),
+            ("[deskwork.tools]\nx = warehouse:HOUSE\n", "it is no tool"),
+            ("[deskwork.tools]\nx = warehouse:calculate\n", "has one of that name"),
+        ]
+    ):
+        folder = installed / str(number)
+        folder.mkdir()
+        package(folder, "warehouse", points)
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(str(folder))
+            added.cache_clear()
+            with pytest.raises(WrongUse, match=said):
+                added_tools()
 
 
-def test_two_packages_that_add_the_same_are_both_named(installed: Path) -> None:
+def test_two_packages_that_add_the_same_are_both_named(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package(installed, "one", "[deskwork.tools]\nstock = warehouse:stock\n")
     package(installed, "two", "[deskwork.tools]\nstock = warehouse:calculate\n")
-    told = run(installed, "tools").stderr
-    assert "package one" in told
-    assert "package two" in told
+    monkeypatch.syspath_prepend(str(installed))
+    added.cache_clear()
+    with pytest.raises(WrongUse, match=r"package \w+ and The package \w+ both add 'stock'"):
+        added_tools()

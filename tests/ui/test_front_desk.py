@@ -127,7 +127,7 @@ def test_what_is_served_are_reports_alone(front: Front) -> None:
         assert answer.status_code == 404 or b"<!DOCTYPE html>" in answer.content[:100]
 
 
-def test_a_limit_is_raised_in_the_form_and_in_the_terminal(front: Front) -> None:
+def test_a_limit_is_raised_and_the_next_one_left(front: Front) -> None:
     files = [str(front.home / "inbox")]
     run = front.start("ask", question="Sales of 2025?", files=files, limits={"max_steps": 1})
     assert front.rested(run)["state"]["name"] == "Suspended"
@@ -135,20 +135,21 @@ def test_a_limit_is_raised_in_the_form_and_in_the_terminal(front: Front) -> None
     assert "The limit of 1 steps is reached" in said
     assert schema["properties"]["max_steps"]["default"] == 2
     assert schema["properties"]["max_steps"]["description"]
-    assert front.resume(run, max_steps=50)["state"]["type"] == "COMPLETED"
 
-    # Answered by the command instead: the run on the page no longer waits.
-    run = front.start("ask", question="Sales in 2025?", files=files, limits={"max_steps": 1})
-    job = front.rested(run)["name"].rpartition(" · ")[2]
-    assert front.call("resume", job, "--max-steps", "50").returncode == 0
-    assert front.api(f"/flow_runs/{run}")["state"]["name"] == "Answered elsewhere"
+    assert front.resume(run, max_steps=2)["state"]["name"] == "Suspended"
+    schema, said = front.question(run)
+    assert "The limit of 2 steps is reached" in said
+    assert schema["properties"]["max_steps"]["default"] == 4
 
-
-def test_a_limit_that_is_left_ends_the_run_with_the_partial_result(front: Front) -> None:
-    files = [str(front.home / "inbox")]
-    run = front.start("ask", question="What of sales?", files=files, limits={"max_steps": 1})
-    front.rested(run)
     over = front.resume(run, decision="leave it at the partial result")
     assert over["state"]["type"] == "FAILED"
     assert over["state"]["name"] == "Out of budget"
     assert "Partial result" in front.artifacts(run)["answer"]
+
+
+def test_what_the_terminal_has_answered_waits_no_longer_on_the_page(front: Front) -> None:
+    files = [str(front.home / "inbox")]
+    run = front.start("ask", question="Sales in 2025?", files=files, limits={"max_steps": 1})
+    job = front.rested(run)["name"].rpartition(" · ")[2]
+    assert front.call("resume", job, "--max-steps", "50").returncode == 0
+    assert front.api(f"/flow_runs/{run}")["state"]["name"] == "Answered elsewhere"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import click
 
+from deskwork.flows.command_standing import put_on_schedule
 from deskwork.flows.display import busy
 from deskwork.flows.doctor import examine
 from deskwork.flows.launching import all_flows
-from deskwork.tasks import machine
+from deskwork.tasks import machine, standing_deployments
+from deskwork.tasks.briefings import read_briefing
 from deskwork.tasks.settings import load_settings
 
 
@@ -19,9 +22,18 @@ def _say(text: str) -> None:
 
 
 @click.command()
-def up() -> None:
-    """Start the Prefect server with its UI, the deployments and a worker on this machine."""
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+def up(files: tuple[Path, ...]) -> None:
+    """Start the Prefect server with its UI, the deployments and a worker on this machine.
+
+    Each of FILES is a standing report, which is put on its schedule as by `deploy`.
+    """
+    for file in files:
+        # What is wrong in a file is told before anything is started.
+        standing_deployments.flow_of(read_briefing(file))
     info = machine.up(load_settings().home, all_flows, say=_say)
+    for file in files:
+        put_on_schedule(file, info)
     names = ", ".join(sorted(f"{flow.name}/deskwork" for flow in all_flows()))
     click.echo(f"The UI is at {info.ui_url}")
     click.echo(f"Deployments: {names}. A worker waits for runs; `deskwork down` stops all of it.")

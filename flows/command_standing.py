@@ -33,13 +33,22 @@ def deploy(file: Path | None, removed: str | None) -> None:
             click.echo(f"Removed {name}.")
         return
     assert file is not None
+    standing_deployments.flow_of(read_briefing(file))
+    info = _server()
+    put_on_schedule(file, info)
+    _advise(info)
+
+
+def put_on_schedule(file: Path, info: ServerInfo) -> None:
+    """Deploy the standing report in a file, and say so. Prefect's settings are in the environment.
+
+    Raises `WrongUse` that lists what is wrong in the file.
+    """
     briefing = read_briefing(file)
     kind = standing_deployments.flow_of(briefing)
-    info = _server()
     flow = flow_named(kind)
     changed = asyncio.run(standing_deployments.deploy(info, flow, briefing))
     click.echo(f"{kind}/{briefing.name} {'is deployed' if changed else 'has not changed'}.")
-    _advise(info)
     for target in briefing.delivery:
         for secret in secrets_of(target):
             if secret.env and not os.environ.get(secret.env):

@@ -33,15 +33,20 @@ class Front:
 
     def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of the home, run to its end."""
-        kept = {n: v for n, v in os.environ.items() if not n.startswith(("DESKWORK_", "PREFECT_"))}
         return subprocess.run(
             [str(COMMAND), *arguments],
-            env={**kept, "DESKWORK_HOME": str(self.home)},
+            env=self.environment,
             cwd=self.home,
             capture_output=True,
             text=True,
             timeout=240,
         )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process of this home is started with."""
+        kept = {n: v for n, v in os.environ.items() if not n.startswith(("DESKWORK_", "PREFECT_"))}
+        return {**kept, "DESKWORK_HOME": str(self.home)}
 
     @property
     def ui(self) -> str:

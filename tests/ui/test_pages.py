@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +40,12 @@ def page(browser: Any) -> Iterator[Any]:
     opened.close()
 
 
+def look(page: Any, name: str) -> None:
+    """Keep a picture of the page, where a folder for pictures is named: docs/ has two of them."""
+    if folder := os.environ.get("UI_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
 def test_a_question_is_asked_by_the_form_and_its_plan_approved_by_the_page(
     front: Front, page: Any
 ) -> None:
@@ -48,6 +56,7 @@ def test_a_question_is_asked_by_the_form_and_its_plan_approved_by_the_page(
     page.get_by_role("button", name="Add item").first.click()
     page.locator("textarea").nth(1).fill(str(front.home / "inbox"))
     page.get_by_text("Whether the job waits, once it has a plan").wait_for()
+    look(page, "form")
     review = page.locator(".p-form-field, .schema-form-property").filter(
         has_text="Whether the job waits, once it has a plan"
     )
@@ -62,9 +71,19 @@ def test_a_question_is_asked_by_the_form_and_its_plan_approved_by_the_page(
     page.goto(f"{front.ui}/runs/flow-run/{run}")
     page.get_by_role("button", name="Resume").click()
     page.get_by_text("Look at the plan before money is spent.").wait_for()
+    look(page, "plan")
     page.get_by_role("button", name="Submit").click()
     over = front.moved_on(run, waits["id"])["state"]
     assert over["type"] == "COMPLETED", over["message"]
 
+    page.goto(f"{front.ui}/runs/flow-run/{run}")
+    page.get_by_text("Artifacts", exact=True).first.click()
+    page.get_by_text("Where the job stands").wait_for()
+    look(page, "run")
     page.goto(f"{front.ui}/artifacts/artifact/{front.artifacts(run, 'id')['answer']}")
     page.get_by_text("842.6 million euros").first.wait_for()
+    look(page, "answer")
+    progress = front.artifacts(run, "id")["progress"]
+    page.goto(f"{front.ui}/artifacts/artifact/{progress}")
+    page.get_by_text("Cost by thinking budget").wait_for()
+    look(page, "progress")

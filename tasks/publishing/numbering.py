@@ -134,6 +134,8 @@ def in_print(text: str, report: Report) -> str:
     """A sentence as a reader sees it: figures printed, citations and list mark left out."""
     shown = re.sub(rf"\s*{CITATION.pattern}", "", print_figures(text, figures_of(report)))
     shown = re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", shown)
+    if shown.startswith("|"):  # a row of a table
+        shown = "; ".join(cell.strip() for cell in shown.split("|") if cell.strip())
     return FIGURE.sub("an unknown figure", shown).strip()
 
 

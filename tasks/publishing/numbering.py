@@ -139,13 +139,18 @@ def in_print(text: str, report: Report) -> str:
     return FIGURE.sub("an unknown figure", shown).strip()
 
 
+def _in_quotes(text: str, report: Report) -> str:
+    shown = in_print(text, report)
+    return shown if shown.startswith("“") else f"“{shown}”"
+
+
 def corrected_of(report: Report) -> list[str]:
     """What a person corrected, a line for each figure and each sentence."""
     figures = [
         f"{f.named}: {f.printed()}, {f.vintage}" for f in report.figures if f.status == "corrected"
     ]
     claims = [
-        f"“{in_print(c.text, report)}”" + (f": {c.problem}" if c.problem else "")
+        _in_quotes(c.text, report) + (f": {c.problem}" if c.problem else "")
         for c in report.claims
         if c.status == "corrected"
     ]

@@ -62,7 +62,8 @@ _common = _options(
     click.option(
         "--web/--no-web",
         default=None,
-        help="Let the model search the web and fetch pages; default: as [web] in deskwork.toml.",
+        help="Let the model search the web and fetch pages; default: as [web] in deskwork.toml. "
+        "The built-in answerer has no use for it.",
     ),
     click.option(
         "--workspace/--no-workspace",
@@ -173,7 +174,9 @@ def documents(
     show_default=True,
     help="Ask over all files, or over the one that the set names for a question.",
 )
-@click.option("--web/--no-web", default=None, help="Let the model search the web.")
+@click.option(
+    "--web/--no-web", default=None, help="Let the model search the web; not the built-in one."
+)
 @click.option("--out", type=_PATH, help="Folder for the scores.")
 @click.option("--job", help="The job's id; left out, it follows from the inputs.")
 @_limits

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import jinja2
 
+from deskwork.tasks.grading import SIGNS
 from deskwork.tools.errors import StorageError
 
 
@@ -39,7 +40,14 @@ pre{white-space:pre-wrap;font:inherit;margin:.2rem 0}
 <table><tr><th>Variant{% for title in titles %}<th>{{ title }}{% endfor %}</tr>
 {% for row in rows %}<tr><td>{{ row.variant }}{% for title in titles %}<td>{{ row[title] }}
 {% endfor %}</tr>{% endfor %}</table>
-<h2>Failures</h2>{% if not failures %}<p>None.</p>{% endif %}
+<h2>What the columns mean</h2><dl>{% for title, meaning in meanings.items() %}
+<dt><b>{{ title }}</b><dd>{{ meaning }}{% endfor %}</dl>
+{% if signs %}<h2>Right, though the sign differs</h2>
+<p>Money that goes out is given with a minus or in brackets by some, and as a size by others: the
+same digits with another sign are taken for the same answer. Look at these where the sign is what
+was asked.</p>
+<ul>{% for row in signs %}<li>{{ row.id }}, {{ row.variant }}: {{ row.why }}</li>{% endfor %}</ul>
+{% endif %}<h2>Failures</h2>{% if not failures %}<p>None.</p>{% endif %}
 {% for row in failures %}<section><h3>{{ row.id }}, {{ row.variant }}</h3>
 <p>{{ row.question }}</p><p><b>Gold:</b> {{ row.gold|join("; ") }}</p>
 <p><b>Answer</b> <span class="bad">({{ row.why }})</span></p><pre>{{ row.answer }}</pre>
@@ -56,6 +64,21 @@ TITLES = (
     *("citations that stand", "unbound figures", "tokens in", "tokens out", "cost"),
 )
 """The columns of the table."""
+MEANINGS = {
+    "right": "Answers that are the gold answer: numbers within the set's tolerance (1 % where it "
+    "names none), in any unit and scale, and whatever the sign where the digits are the same, "
+    "since outflows are given both ways; texts by their words, then by a model.",
+    "not told": "Answers that neither code nor a model could judge: other words than the gold "
+    "answer's, or neither yes nor no. They count as not right, and a person should read them; "
+    "without a language model nobody judges words.",
+    "found in 5, found in 10": "Questions whose evidence page stands among the first 5 or 10 "
+    "pages that a search of the files finds.",
+    "page cited": "Questions whose answer cites an evidence page.",
+    "citations that stand": "Cited quotes that are found again, word for word, in their files.",
+    "unbound figures": "Numbers of the answers that no cited source bears out.",
+    "tokens in, tokens out, cost": "What the answers took; “–” where no price is known.",
+}
+"""What the columns mean, as the page says it."""
 
 
 def summary_of(scores: Sequence[Scored]) -> list[dict[str, Any]]:
@@ -101,6 +124,8 @@ def write_evaluation(
     failures = [vars(score) for score in ordered if score.right is not True]
     page = _TEMPLATE.render(
         job=job, name=name, rows=rows, titles=TITLES, failures=failures, done=len(scores),
+        signs=[vars(score) for score in ordered if score.right and SIGNS in score.why],
+        meanings=MEANINGS,
         total=total,
     )  # fmt: skip
     data = {"job": job, "set": name, "variants": rows, "scores": [vars(s) for s in ordered]}

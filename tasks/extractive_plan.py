@@ -43,6 +43,21 @@ _HOW = re.compile(
     r"(?i)(if|give|answer|base|calculate|assume|please|using|round|address|provide|define|state|"
     r"respond|reply|rely|note)\b"
 )
+_WEIGHED = re.compile(
+    r"""(?ix)\b(?:
+    (?:which\ |of\ the\ |the\ )*(?:(?:two|three|four|five)\ )?(?:compan(?:y|ies)|firms?)|which|whose
+    |beats?|beaten|beating|exceed(?:s|ed)?|outperform(?:s|ed)?|outpac(?:e|es|ed)
+    |surpass(?:es|ed)?|trail(?:s|ed)?|lag(?:s|ged)?(?:\ behind)?|rank(?:s|ed)?
+    |compar(?:e|es|ed|ing)(?:\ (?:with|to|against))?|differ(?:s|ed)?(?:\ from)?
+    |(?:better|worse|higher|lower|larger|smaller|greater|bigger|stronger|weaker|faster|slower
+    |more|less|best|worst|highest|lowest|largest|smallest|greatest|biggest|strongest|weakest
+    |fastest|slowest|most|least)(?:\ than)?
+    |than|those(?:\ (?:of|at|from))?|that\ (?:of|at)|the\ (?:others?|rest|latter|former)|ahead\ of
+    |versus|vs\.?|against|does|do|did|has|have|had)(?!\w)"""
+)
+"""How companies are weighed against each other: what is asked of each of them is the rest."""
+_GREW = re.compile(r"(?i)\b(?:grew|grows?|growing|grown)\b")
+_DANGLING = re.compile(r"(?i)^(?:(?:in|on|at|with|by|of|for|to|from|the|a|an|is|are|was|were)\s+)+")
 _Part = tuple[str, str]
 _STATEMENTS = {
     "income": "statement of income",
@@ -186,23 +201,30 @@ def _topics(question: str, subject: str) -> list[_Topic]:
     sentences = re.split(r"(?<=[.?!])\s+(?=[A-Z])", question)
     asking = [text for text in sentences if not _HOW.match(text)] or sentences
     topics: dict[str, _Topic] = {}
+    compared = " and " in subject
     for clause in _CLAUSE.split(" ".join(asking)):
         when = _when(clause) or _when(question)
         for item in _ITEM.split(clause):
-            words = _bare(item, subject)
+            words = _bare(item, subject, compared=compared)
             if re.fullmatch(r"\w+(?:ed|ing)", words):
                 asked = " ".join(item.strip(" ,.?!:;").split())
                 topics.setdefault(words.lower(), _Topic(asked, when, asks=True))
             elif any(word not in STOP_WORDS for word in tokenize(words)):
                 topics.setdefault(words.lower(), _Topic(words, when))
+    if not topics and compared:
+        return [_Topic("revenue", _when(question)), _Topic("net income", _when(question))]
     return list(topics.values()) or [_Topic("the question", "")]
 
 
-def _bare(item: str, subject: str) -> str:
-    """An item without its question words, its company and its period."""
+def _bare(item: str, subject: str, *, compared: bool) -> str:
+    """An item without its question words, its company and its period; where companies are
+    ``compared``, also without the words that weigh them.
+    """
     text = re.sub(r"[’']s\b", "", _PARENTHESES.sub(" ", item))
     for word in sorted(set(subject.replace(",", " ").split()) - {"and"}, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", text)
+    if compared:
+        text = _WEIGHED.sub(" ", _GREW.sub("growth", text))
     text = " ".join(_YEARS.sub(" ", text).split())
     words = text.strip(" ,.?!:;").split()
     while words and words[0].lower().strip(",:") in _LEAD:
@@ -210,6 +232,7 @@ def _bare(item: str, subject: str) -> str:
     text, before = " " + " ".join(words), ""
     while text != before:
         text, before = _TAIL.sub("", text), text
+    text = _DANGLING.sub("", text.strip()) if compared else text
     return " ".join(text.split()[:8]).strip(" ,.?:;")
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as Collection
 from dataclasses import replace
 from decimal import Decimal
 
 from deskwork.tasks.claim_bound import FIGURE
 from deskwork.tasks.claims import Claim
 from deskwork.tasks.review import Review
-from deskwork.tasks.sentences import behind
+from deskwork.tasks.sentences import behind, quotes_in
 from deskwork.tools.errors import ToolError, WrongUse
 from deskwork.tools.figures import SCALES, Figure
 from deskwork.tools.formulas import Wanted, derive
@@ -24,6 +25,8 @@ from deskwork.tools.formulas import Wanted, derive
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
 _DIGITS = 18
 """Digits of a number, at most: more are a slip of the hand."""
+_TELLING = 3
+"""Digits from which on the same number is the same thing."""
 _POWERS = (0, 3, 6, 9, 12, -3, -6, -9, -12, 2, -2)
 
 
@@ -144,7 +147,7 @@ def restated(
     if claim.status == "corrected" or not changed:
         return claim, claim.text
     text, places = claim.text, list[tuple[int, int, str]]()
-    status, problems = claim.status, list[str]()
+    problems = list[str]()
     for start, end, name in sorted(claim.places, reverse=True):
         new = text[start:end]
         if name in changed:
@@ -152,7 +155,7 @@ def restated(
             if put is None:
                 problems.append(_told(before[name], after[name]))
             else:
-                new, status = put, "corrected"
+                new = put
         grown = len(new) - (end - start)
         places = [
             (start, start + len(new), name),
@@ -160,15 +163,13 @@ def restated(
         ]
         text = text[:start] + new + text[end:]
     problems += _doubts(claim, before, after, changed)
-    quoted = _quoted(claim, changed)
-    for name in quoted:
-        text = behind(
-            text, f"(a reviewer corrected {before[name].printed()} to {after[name].printed()})"
-        )
-        status = "corrected"
-    if problems and claim.status == "supported":
-        status = "unsupported"
-    told = "; ".join(dict.fromkeys(problems)) or claim.problem
+    for name in _quoted(claim, before, {n for n in changed if not after[n].formula}):
+        shown = f"a reviewer corrected {before[name].printed()} to {after[name].printed()}"
+        text = behind(text, f"({shown})")
+    status = claim.status
+    if status == "supported" and (problems or text != claim.text):
+        status = "unsupported" if problems else "corrected"
+    told = "; ".join(dict.fromkeys(part for part in (claim.problem, *problems) if part))
     return replace(claim, text=text, status=status, problem=told, places=tuple(places)), text
 
 
@@ -202,7 +203,7 @@ def _doubts(
     """Why a sentence may be wrong now, though none of its own numbers was corrected."""
     bound = {name for name, _ in FIGURE.findall(claim.text)}
     placed = {name for _, _, name in claim.places}
-    corrected = [name for name in changed if after[name].status == "corrected"]
+    corrected = [name for name in sorted(changed) if after[name].status == "corrected"]
     problems = []
     for name in claim.figures:
         figure = before.get(name)
@@ -220,7 +221,7 @@ def _doubts(
                     f"{figure.printed()} was computed from {was.printed()}, which a reviewer "
                     f"corrected to {after[other].printed()}"
                 )
-            elif figure.amount == was.amount and figure.unit == was.unit and not figure.formula:
+            elif _same_thing(figure, was):
                 problems.append(
                     f"it states {figure.printed()}, which a reviewer corrected elsewhere to "
                     f"{after[other].printed()}"
@@ -228,7 +229,36 @@ def _doubts(
     return problems
 
 
-def _quoted(claim: Claim, changed: set[str]) -> list[str]:
+def _same_thing(one: Figure, other: Figure) -> bool:
+    """Whether two figures have the same amount and may be of the same period."""
+    periods = {figure.period_end[:4] for figure in (one, other) if figure.period_end}
+    same = (one.amount, one.unit) == (other.amount, other.unit)
+    return same and len(periods) < 2 and not one.formula
+
+
+def _quoted(claim: Claim, before: Mapping[str, Figure], changed: Collection[str]) -> list[str]:
     """Corrected figures that stand in the sentence's quotations alone, which stay word for word."""
     told = {name for _, _, name in claim.places} | {n for n, _ in FIGURE.findall(claim.text)}
-    return [name for name in claim.figures if name in changed and name not in told]
+    spans = quotes_in(claim.text)
+    found: dict[str, str] = {}
+    for name in sorted(changed - told):
+        at = _places(claim.text, before[name])
+        inside = any(start <= place < end for place in at for start, end in spans)
+        if name in claim.figures or (inside and not _of_another(claim, before, before[name])):
+            found.setdefault(before[name].printed(), name)
+    return list(found.values())
+
+
+def _places(text: str, figure: Figure) -> list[int]:
+    """Where a figure's number stands in a text; a number of few digits may be any other."""
+    plain = f"{_shown(abs(figure.value))}"
+    if len(plain.replace(".", "").strip("0")) < _TELLING:
+        return []
+    forms = "|".join(re.escape(form) for form in {plain, f"{_shown(abs(figure.value)):,}"})
+    return [m.start() for m in re.finditer(rf"(?<![\d.,])(?:{forms})(?!\d|[.,]\d)", text)]
+
+
+def _of_another(claim: Claim, before: Mapping[str, Figure], figure: Figure) -> bool:
+    """Whether the number is that of another figure which the sentence states."""
+    others = (before[name] for name in claim.figures if name in before)
+    return any(abs(other.value) == abs(figure.value) for other in others)

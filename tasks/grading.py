@@ -14,6 +14,8 @@ from deskwork.tools.printed import is_year
 
 TOLERANCE = 0.01
 """How far a number may be off, relatively, where a set says nothing."""
+SIGNS = "the sign differs"
+"""What ``why`` says of an answer that is the gold one but for its sign."""
 _SAME_TEXT = 0.6
 """The F1 of words from which a text counts as the gold one."""
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "percent": 0}
@@ -40,13 +42,18 @@ def grade(item: Item, answer: str) -> Grade:
         given = [n for n in numerals(text) if not is_year(n)]
         tolerance = TOLERANCE if item.tolerance is None else item.tolerance
         asked = _asked_scale(item)
-        missed = [
-            gold
-            for gold in item.answers
-            if not any(_same(n, g, tolerance, asked) for g in _numbers(gold) for n in given)
-        ]
-        said = "its numbers are there" if not missed else f"no number in it is {missed[0]}"
-        return Grade(not missed, said)
+        missed, signs = list[str](), list[str]()
+        for gold in item.answers:
+            pairs = ((n, g) for g in _numbers(gold) for n in given)
+            met = [(n, g) for n, g in pairs if _same(n, g, tolerance, asked)]
+            if not met:
+                missed.append(gold)
+            elif all(n.negative != g.negative for n, g in met):
+                signs.append(f"{_signed(met[0][0])} for {gold}")
+        if missed:
+            return Grade(False, f"no number in it is {missed[0]}")
+        said = f"its numbers are there; {SIGNS}: {', '.join(signs)}" if signs else ""
+        return Grade(True, said or "its numbers are there")
     return _text(item.answers, text)
 
 
@@ -85,7 +92,11 @@ def _same(given: Numeral, gold: Numeral, tolerance: float, asked: int | None) ->
 
 def _signs_alike(given: Numeral, gold: Numeral) -> bool:
     """Outflows are given as sizes as often as with their sign, on either side."""
-    return gold.text == given.text
+    return gold.readings[0] == given.readings[0]
+
+
+def _signed(number: Numeral) -> str:
+    return f"({number.text})" if number.negative else number.text
 
 
 def _text(golds: tuple[str, ...], text: str) -> Grade:

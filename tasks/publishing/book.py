@@ -78,9 +78,15 @@ class _Book:
         """A sheet of rows under the columns' names."""
         sheet = self._book.add_worksheet(name)
         sheet.freeze_panes(1, 0)
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)
+        sheet.repeat_rows(0)
+        widths = [_width(title, [row.get(title) for row in rows]) for title in columns]
+        for line, row in enumerate(rows, 1):
+            sheet.set_row(line, _height([row.get(title) for title in columns], widths))
         for column, title in enumerate(columns):
             values = [row.get(title) for row in rows]
-            sheet.set_column(column, column, _width(title, values))
+            sheet.set_column(column, column, widths[column])
             numeric = any(isinstance(value, int | float) for value in values)
             right = numeric or title == "printed"
             sheet.write_string(0, column, title, self._head_right if right else self._head)
@@ -104,9 +110,7 @@ class _Book:
         elif isinstance(value, int | float) and math.isfinite(value):
             sheet.write_number(line, column, value, self._format(value))
         else:
-            many = isinstance(value, list | tuple)
-            text = ", ".join(map(str, value)) if many else str(value)
-            sheet.write_string(line, column, text[:_CELL], self._right if right else self._text)
+            sheet.write_string(line, column, _told(value), self._right if right else self._text)
 
     def _format(self, value: float) -> Any:
         return self._whole if value == int(value) else self._number
@@ -114,10 +118,25 @@ class _Book:
 
 def _width(title: str, values: Sequence[Any]) -> int:
     """A column's width in characters: its longest value's, within bounds that a screen has."""
-    longest = max((len(str(value)) for value in values if value is not None), default=0)
+    longest = max((len(_told(value)) for value in values), default=0)
     if any(isinstance(value, int | float) for value in values):
         longest = longest * 4 // 3 + 1  # marks between thousands
     return max(8, len(title) + 4, min(longest + 2, 90 if title == "note" else 60))
+
+
+def _height(values: Sequence[Any], widths: Sequence[int]) -> float:
+    """A row's height in points: readers that open a file don't all fit it to wrapped texts."""
+    lengths = (len(_told(v)) if not isinstance(v, int | float) else 0 for v in values)
+    lines = max((math.ceil(n * 1.1 / w) for n, w in zip(lengths, widths, strict=True)), default=1)
+    return min(409.0, 15.0 * max(1, lines))
+
+
+def _told(value: Any) -> str:
+    """A value as its cell says it."""
+    if value is None:
+        return ""
+    many = isinstance(value, list | tuple)
+    return (", ".join(map(str, value)) if many else str(value))[:_CELL]
 
 
 def _about(book: _Book, report: Report) -> None:

@@ -134,7 +134,14 @@ def in_print(text: str, report: Report) -> str:
     """A sentence as a reader sees it: figures printed, citations and list mark left out."""
     shown = re.sub(rf"\s*{CITATION.pattern}", "", print_figures(text, figures_of(report)))
     shown = re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", shown)
+    if shown.startswith("|"):  # a row of a table
+        shown = "; ".join(cell.strip() for cell in shown.split("|") if cell.strip())
     return FIGURE.sub("an unknown figure", shown).strip()
+
+
+def _in_quotes(text: str, report: Report) -> str:
+    shown = in_print(text, report)
+    return shown if shown.startswith("“") else f"“{shown}”"
 
 
 def corrected_of(report: Report) -> list[str]:
@@ -143,7 +150,7 @@ def corrected_of(report: Report) -> list[str]:
         f"{f.named}: {f.printed()}, {f.vintage}" for f in report.figures if f.status == "corrected"
     ]
     claims = [
-        f"“{in_print(c.text, report)}”" + (f": {c.problem}" if c.problem else "")
+        _in_quotes(c.text, report) + (f": {c.problem}" if c.problem else "")
         for c in report.claims
         if c.status == "corrected"
     ]

@@ -126,7 +126,7 @@ def _runs(runs: Sequence[Run], evidence: dict[str, Evidence], noted: set[str]) -
                 out.append(f"#footnote(<{name}>);")
             else:
                 noted.add(name)
-                out.append(f"#footnote[{_escaped(source_line(item))}] <{name}>")
+                out.append(f"#footnote[{_escaped(source_line(item))}]<{name}>")
     return "".join(out)
 
 

@@ -198,6 +198,14 @@ def test_numbers_in_tables_stand_on_the_right(published: Published, tmp_path: Pa
     assert [cell.paragraphs[0].alignment for cell in cells] == [None, 2, 2]
 
 
+def test_a_long_text_has_a_row_as_high_as_it_needs(published: Published, tmp_path: Path) -> None:
+    claim = Claim("It is long. " * 40, (), "unsupported", "no source")
+    made(published, tmp_path, "# A\n", claims=(claim,))
+    sheet = openpyxl.load_workbook(tmp_path / "report.xlsx")["Claims"]
+    lines = len(claim.text) / sheet.column_dimensions["A"].width
+    assert (sheet.row_dimensions[2].height or 0) >= 15 * lines
+
+
 def test_the_workbook_s_columns_fit_and_wrap(published: Published) -> None:
     book = openpyxl.load_workbook(published.folder / "report.xlsx")
     claims = book["Claims"]

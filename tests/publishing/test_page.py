@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deskwork.tasks.publishing import publish
 from tests.publishing.conftest import Published
 
 CHROMIUM = shutil.which("chromium")
@@ -92,4 +95,23 @@ def test_it_fits_a_phone(browser: Any, published: Published) -> None:
     panel = phone.locator(".source:target").bounding_box()
     assert panel["width"] <= 380
     assert panel["y"] >= 150
+    phone.close()
+
+
+def test_a_number_of_a_table_stays_on_one_line(
+    browser: Any, published: Published, tmp_path: Path
+) -> None:
+    note = "a rather long note that goes over more than one line of its cell " * 3
+    rows = f"| Net sales | $8,426 | $7,813 | {note} |\n"
+    text = f"# A\n\n| in millions | 2025 | 2024 | Note |\n|---|---|---|---|\n{rows}"
+    publish(replace(published.report, text=text, claims=()), tmp_path, published.collection)
+    phone = browser.new_page(viewport={"width": 380, "height": 760})
+    phone.goto(f"file://{tmp_path}/report.html")
+    cell = phone.locator("td", has_text="$8,426")
+    lines = cell.evaluate(
+        "cell => { const range = document.createRange(); range.selectNodeContents(cell);"
+        " return range.getClientRects().length; }"
+    )
+    assert lines == 1
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 380
     phone.close()

@@ -113,7 +113,8 @@ def test_the_report_begins_with_what_has_changed() -> None:
     text = markdown_of(shown, numbered(shown))
     title, _, rest = text.partition("\n\n")
     assert title == "# Title"
-    assert rest.startswith("## What has changed since 2026-12-01")
+    told = "> Not reviewed by a person.\n\n## What has changed since 2026-12-01"
+    assert rest.startswith(told)
     assert "- Net sales, 2025: $843.1 million, before $842.6 million [1]" in rest
     assert "843.1 million. (before: Sales rose to 842.6 million.) [1]" in rest
     assert rest.index("before:") < rest.index("Sales rose to 843.1 million [1].")

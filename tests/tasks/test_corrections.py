@@ -84,6 +84,38 @@ def test_the_same_number_elsewhere_is_put_right_or_marked(bound: Report) -> None
             assert claim.text[start:end].replace(",", "").replace(".", "").isdigit()
 
 
+def test_a_number_in_prose_that_is_quoted_is_told(desk: Desk) -> None:
+    sales = desk.cite(SALES)
+    prose = desk.cite("Net sales rose 7.8% to $8,426 million in fiscal 2025.")
+    report = report_of(
+        desk,
+        f"Net sales were $8,426 million in 2025 [{sales}].\n\n"
+        f"- “Net sales rose 7.8% to $8,426 million in fiscal 2025.” — a.md, page 1 [{prose}]\n"
+        f"- “Net sales 8,426 7,813 7,359” [{sales}]\n",
+    )
+    after = reviewed(report, [correction(report, "8426", "8,594.3")])
+    told = printed_text(after).count("(a reviewer corrected $8,426 million to $8,594.3 million)")
+    assert told == 2
+    assert rejected(after) == []
+
+
+def test_the_same_amount_of_another_year_is_left_alone(desk: Desk) -> None:
+    sales = desk.cite(SALES)
+    report = report_of(
+        desk,
+        f"Net sales were $8,426 million in 2025 [{sales}]. "
+        f"They were $7,813 million in 2024 [{sales}].",
+    )
+    figures = tuple(
+        replace(f, value=f.value.__class__(8426)) if f.value == 7813 else f for f in report.figures
+    )
+    report = replace(report, figures=figures)
+    review = replace(correction(report, "8426", "8,594.3"), period_end="2025")
+    after = reviewed(report, [review])
+    assert "$7,813 million in 2024" in printed_text(after)
+    assert rejected(after) == []
+
+
 def test_every_value_a_figure_had_is_known(bound: Report) -> None:
     first = correction(bound, "8426", "8,594.3", note="restated in the 10-K/A")
     second = correction(bound, "8426", "8,600", at="day 2", note="a slip of mine")
@@ -175,3 +207,12 @@ def test_a_row_is_corrected_by_a_row_alone(bound: Report) -> None:
 def test_a_correction_that_finds_its_sentence_no_more_is_told(bound: Report) -> None:
     after = reviewed(bound, [Review("claim", before="It was gone.", after="It is gone.")])
     assert after.notes == ("A corrected sentence stands here no more: “It is gone.”.",)
+
+
+def test_a_correction_makes_nothing_right_that_was_marked(desk: Desk) -> None:
+    sales = desk.cite(SALES)
+    report = report_of(desk, f"Net sales were $8,426 million in 2025 [{sales}].")
+    wrong = tuple(replace(c, status="unsupported", problem="a guess") for c in report.claims)
+    after = reviewed(replace(report, claims=wrong), [correction(report, "8426", "8,594.3")])
+    assert [(claim.status, claim.problem) for claim in after.claims] == [("unsupported", "a guess")]
+    assert "$8,594.3 million" in printed_text(after)

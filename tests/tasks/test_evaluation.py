@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deskwork.flows.trial import Score
+from deskwork.tasks.evaluation_page import MEANINGS, TITLES, write_evaluation
 from deskwork.tasks.grading import grade
 from deskwork.tasks.question_sets import Item, read_set
 from deskwork.tools.errors import WrongUse
@@ -99,6 +102,7 @@ def asked(gold: str, question: str = "Q?", **more: Any) -> Item:
         (asked("$1577.00", "Capex in USD millions?"), "It was $1,577 million in 2018 [E00000001]."),
         (asked("$1577.00", "Capex in USD millions?"), "It was $1.577 billion."),
         (asked("$1577.00", "Capex in USD millions?"), "1,577"),
+        (asked("$1577.00", "Capex in USD millions?"), "Capital expenditures (1,577)"),
         (asked("$8.70", "Answer in USD billions."), "$8,738 million"),
         (asked("24.26"), "The ratio is 24.3x."),
         (asked("12.5%"), "The margin was 12.5 percent."),
@@ -120,6 +124,7 @@ def test_right_answers(item: Item, answer: str) -> None:
         (asked("$1577.00", "Capex in USD millions?"), "It was $1,677 million."),
         (asked("$1577.00", "Capex in USD millions?"), ""),
         (asked("12.5%"), "The margin was 13.5%."),
+        (asked("$1577.00", "Capex in USD millions?"), "Capital expenditures (1,579)"),
         (asked("100"), "about 108"),
         (asked("No, it fell"), "Yes."),
         (Item("1", "Q?", ("5", "4")), "It was 5."),
@@ -131,3 +136,18 @@ def test_wrong_answers(item: Item, answer: str) -> None:
 
 def test_other_words_are_left_to_a_judge() -> None:
     assert grade(asked("The margin fell because of pricing."), "Costs went up.").right is None
+
+
+def test_the_page_says_what_it_counts_and_which_signs_differ(tmp_path: Path) -> None:
+    graded = grade(asked("$1577.00", "Capex in USD millions?"), "Capital expenditures (1,577)")
+    assert graded.why == "its numbers are there; the sign differs: (1,577) for $1577.00"
+    score = Score("f1", "builtin", "Capex?", ["$1577.00"], right=graded.right, why=graded.why)
+    write_evaluation(tmp_path, "job", "set", [score], 1)
+    page = (tmp_path / "evaluation.html").read_text()
+    assert "Right, though the sign differs" in page
+    assert "(1,577) for $1577.00" in page
+    assert "<dt><b>not told</b><dd>Answers that neither code nor a model could judge" in page
+    for title in TITLES:
+        assert title in ", ".join(MEANINGS) or title == "answers"
+    write_evaluation(tmp_path, "job", "set", [replace(score, why="its numbers are there")], 1)
+    assert "though the sign differs" not in (tmp_path / "evaluation.html").read_text()

@@ -226,6 +226,29 @@ def test_each_company_that_files_are_of_is_covered() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "topics"),
+    [
+        ("Do gross margins at Costco beat those at Walmart?", ["gross margins"]),
+        ("Are Costco's margins better than Walmart's?", ["margins"]),
+        ("Which company has the higher debt, Costco or Walmart?", ["debt"]),
+        ("Which of Costco and Walmart grew faster in 2023, and why?", ["growth"]),
+        ("Compare Costco and Walmart.", ["revenue", "net income"]),
+        ("Did Costco outperform Walmart in revenue growth in 2023?", ["revenue growth"]),
+        (
+            "How do Costco's margins compare with Walmart's, and which has less debt?",
+            ["margins", "debt"],
+        ),
+    ],
+)
+def test_what_is_compared_is_asked_of_each_company(question: str, topics: list[str]) -> None:
+    parts = investigations(question, ["costco_2023_10K.pdf", "walmart_2023_10K.pdf"])
+    titles = [title for title, _ in parts if ":" in title]
+    wanted = [f"{company}: {topic}" for company in ("Costco", "Walmart") for topic in topics]
+    assert titles == wanted
+    assert not any("those" in text or "than" in text for _, text in parts)
+
+
+@pytest.mark.parametrize(
     ("question", "page", "quotes"),
     [
         (

@@ -1,4 +1,4 @@
-"""The commands for this machine: ``up``, ``down``, ``status``, ``doctor``."""
+"""The commands for this machine: ``up``, ``work``, ``down``, ``status``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ def up() -> None:
     names = ", ".join(sorted(f"{flow.name}/deskwork" for flow in all_flows()))
     click.echo(f"The UI is at {info.ui_url}")
     click.echo(f"Deployments: {names}. A worker waits for runs; `deskwork down` stops all of it.")
+
+
+@click.command()
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=4, show_default=True, help="Runs at once."
+)
+@click.option("--name", help="The worker's name on the Prefect page; default: the host's.")
+def work(limit: int, name: str | None) -> None:
+    """Take up runs of a Prefect server until Ctrl-C, and go on with those of dead workers.
+
+    The server is the one that PREFECT_API_URL names, else this machine's own.
+    """
+    machine.work(load_settings().home, all_flows, say=_say, limit=limit, name=name)
 
 
 @click.command()
@@ -62,4 +75,4 @@ def doctor(as_json: bool) -> int:
     return 0 if all(check.ok for check in checks) else 6
 
 
-COMMANDS = [up, down, status, doctor]
+COMMANDS = [up, work, down, status, doctor]

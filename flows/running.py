@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from deskwork.flows.stopping import take_signals
+from deskwork.flows.stopping import end_soon, take_signals
 from deskwork.tasks import faults
 from deskwork.tasks.deployments import lighten_events
 from deskwork.tasks.discovery import discover
@@ -151,6 +151,8 @@ async def run_job(
             state, reason = state_of(error)
         except BaseException as error:
             state, reason = state_of(error)
+            if state == "stopped":
+                end_soon()
             raise
         finally:
             _leave(writer, run, state, reason)

@@ -1,4 +1,4 @@
-"""The commands for this machine: ``up``, ``down``, ``status``, ``doctor``."""
+"""The commands for this machine: ``up``, ``work``, ``down``, ``status``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -40,6 +40,19 @@ def up(files: tuple[Path, ...]) -> None:
 
 
 @click.command()
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=4, show_default=True, help="Runs at once."
+)
+@click.option("--name", help="The worker's name on the Prefect page; default: the host's.")
+def work(limit: int, name: str | None) -> None:
+    """Take up runs of a Prefect server until Ctrl-C, and go on with those of dead workers.
+
+    The server is the one that PREFECT_API_URL names, else this machine's own.
+    """
+    machine.work(load_settings().home, all_flows, say=_say, limit=limit, name=name)
+
+
+@click.command()
 def down() -> None:
     """Stop the worker and the Prefect server of this machine; jobs lose nothing."""
     click.echo("Stopped." if machine.down(load_settings().home) else "Nothing was running.")
@@ -74,4 +87,4 @@ def doctor(as_json: bool) -> int:
     return 0 if all(check.ok for check in checks) else 6
 
 
-COMMANDS = [up, down, status, doctor]
+COMMANDS = [up, work, down, status, doctor]

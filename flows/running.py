@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from deskwork.flows.stopping import take_signals
+from deskwork.flows.stopping import end_soon, take_signals
 from deskwork.tasks import faults
 from deskwork.tasks.arrivals import arrived
 from deskwork.tasks.deployments import lighten_events
@@ -42,7 +42,7 @@ from deskwork.tasks.starts import (
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
 from deskwork.tasks.workbench import Workbench
 from deskwork.tasks.writer import Writer
-from deskwork.tools.errors import DeskworkError, WrongUse
+from deskwork.tools.errors import DeskworkError, JobHeld, WrongUse
 from deskwork.tools.library import Collection
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ async def run_job(
         job, start = await asyncio.to_thread(_find, bench, flow, request, flow_run)
         recorded = await asyncio.to_thread(first_entry, bench.journal, job.id)
         bench.settings = settings_of(request, recorded["settings"])
-        writer = await asyncio.to_thread(bench.journal.acquire, job.id, flow_run)
+        writer = await _hold(bench.journal, job, flow_run)
         leftovers = Leftovers(job.id, flow_run, job.flow_run) if flow_run and job.flow_run else None
         closing = asyncio.create_task(leftovers.close()) if leftovers else None
         page = Page(flow_run, job.id)
@@ -163,6 +163,8 @@ async def run_job(
             state, reason = state_of(error)
         except BaseException as error:
             state, reason = state_of(error)
+            if state == "stopped":
+                end_soon()
             raise
         finally:
             _leave(writer, run, state, reason)
@@ -184,6 +186,22 @@ async def run_job(
 
 def _known(bench: Workbench, flow_run: str | None) -> bool:
     return bool(flow_run and bench.journal.jobs(flow_run=flow_run))
+
+
+async def _hold(journal: Journal, job: Job, flow_run: str | None) -> Writer:
+    """The right to append to the job. Raises `JobHeld` when another run has it.
+
+    If that is another process of this very flow run, this one goes without a word: what becomes
+    of the run is told by the other.
+    """
+    try:
+        return await asyncio.to_thread(journal.acquire, job.id, flow_run)
+    except JobHeld as error:
+        if flow_run and job.flow_run == flow_run:
+            from prefect.exceptions import Abort
+
+            raise Abort(error.message) from error
+        raise
 
 
 def _find(

@@ -40,10 +40,7 @@ async def stoppable(job: Coroutine[Any, Any, T], report: Callable[[], None]) -> 
         if stopped:
             leave()
         stopped = True
-        # Threads can't be cancelled, and leaving the event loop waits for them.
-        timer = threading.Timer(LONGEST, leave)
-        timer.daemon = True
-        timer.start()
+        _exit_after(LONGEST, EXIT_CODES["stopped"])
         task.cancel()
 
     _handler.set(stop)
@@ -67,3 +64,20 @@ def take_signals() -> None:
     if handler is not None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, handler)
+
+
+def end_soon() -> None:
+    """Let a worker's run that was stopped end soon: Python waits for a tool's thread as it exits.
+
+    A command has its own limit, from the signal on.
+    """
+    if os.environ.get("PREFECT__FLOW_RUN_ID"):
+        # As 0: any other would be reported as a crash, over what the page said was wanted.
+        _exit_after(LONGEST, 0)
+
+
+def _exit_after(seconds: float, status: int) -> None:
+    # Threads can't be cancelled, and leaving the event loop waits for them.
+    timer = threading.Timer(seconds, os._exit, [status])
+    timer.daemon = True
+    timer.start()

@@ -18,7 +18,7 @@ from sqlalchemy import event
 
 from deskwork.tools.errors import StorageError, WrongUse
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = sa.MetaData()
 
@@ -73,6 +73,29 @@ calls = sa.Table(
     sa.Column("meta", sa.Text),
     sa.Column("layout", sa.Text),
     sa.Column("body", sa.LargeBinary),
+    sqlite_with_rowid=False,
+)
+
+# Which worker has taken up a flow run, and how often it was gone on with after a kill. It tells
+# a run that is about to start from one whose worker died before its job was held.
+holdings = sa.Table(
+    "holdings",
+    metadata,
+    sa.Column("flow_run", sa.Text, primary_key=True),
+    # The job that the run held; another run may have it since.
+    sa.Column("job", sa.Text),
+    sa.Column("worker", sa.Text),
+    # Where the worker and the run's own process are, as `lease.this_place` writes it.
+    sa.Column("place", sa.Text),
+    sa.Column("child", sa.Text),
+    sa.Column("taken", sa.Float),
+    sa.Column("until", sa.Float),
+    # When it was last set going again, who held the job then, and how far it had come.
+    sa.Column("recovered", sa.Float),
+    sa.Column("holder", sa.Text),
+    sa.Column("progress", sa.Integer, nullable=False, default=0),
+    sa.Column("attempts", sa.Integer, nullable=False, default=0),
+    sa.Column("starts", sa.Integer, nullable=False, default=0),
     sqlite_with_rowid=False,
 )
 
@@ -145,7 +168,9 @@ class Database:
             current = connection.execute(sa.select(schema_version.c.version)).scalar()
             if current is None:
                 connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
-            # A later version's steps from ``current`` stand here, inside this transaction.
+            elif current < SCHEMA_VERSION:
+                # Version 2 added the table of holdings, which is made above.
+                connection.execute(schema_version.update().values(version=SCHEMA_VERSION))
 
     @contextlib.contextmanager
     def _errors(self, doing: str) -> Iterator[None]:

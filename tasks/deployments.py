@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from prefect.client.schemas.responses import OrchestrationResult
 
 POOL = "deskwork"
+PLAIN = "deskwork.plain"
+"""The label of a run that a plain call makes for itself: no worker waits for it or revives it."""
 NAME = "deskwork"  # each deployment's own name; in full `ask/deskwork`
 TERMINAL = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
@@ -106,7 +108,12 @@ async def attach_run(
     if isinstance(deployment, str):
         deployment = (await client.read_deployment_by_name(deployment)).id
     run = await client.create_flow_run_from_deployment(
-        deployment, parameters=dict(parameters), state=Pending(), name=name, tags=tags
+        deployment,
+        parameters=dict(parameters),
+        state=Pending(),
+        name=name,
+        tags=tags,
+        labels={PLAIN: True},
     )
     if run.state is None or not run.state.is_pending():
         # A concurrency limit that someone has put on the deployment has queued it for a worker.

@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from deskwork.tasks import lease
-from deskwork.tasks.database import Database, entries, jobs
+from deskwork.tasks.database import Database, entries, holdings, jobs
 from deskwork.tasks.encoding import clean, loads
 from deskwork.tasks.entries import FIRST_PARENT, Draft, Entry, Packed, pack
 from deskwork.tasks.rows import entry_of, packed_of, row_of
@@ -163,6 +163,8 @@ class Journal:
             }
             if flow_run:
                 values["flow_run"] = flow_run
+                held = holdings.update().where(holdings.c.flow_run == flow_run)
+                connection.execute(held.values(job=job))
             connection.execute(jobs.update().where(jobs.c.id == job).values(values))
             head = connection.execute(
                 sa.select(entries.c.seq, entries.c.digest)

@@ -33,9 +33,12 @@ def new_holder() -> str:
 
 def this_place() -> str:
     """Where this process runs: machine and boot, process id and start time, as JSON text."""
-    return dumps(
-        {"machine": _machine(), "pid": os.getpid(), "started": _started(os.getpid())}
-    ).decode()
+    return place_of(os.getpid())
+
+
+def place_of(pid: int) -> str:
+    """Where a process of this machine runs, as `this_place`."""
+    return dumps({"machine": _machine(), "pid": pid, "started": _started(pid)}).decode()
 
 
 def is_dead(place: str | None) -> bool:
@@ -46,6 +49,11 @@ def is_dead(place: str | None) -> bool:
     if holder["machine"] != _machine():
         return False
     return bool(_started(holder["pid"]) != holder["started"])
+
+
+def is_alive(place: str | None) -> bool:
+    """True when the place names a process of this very machine that runs."""
+    return bool(place) and loads(place or "")["machine"] == _machine() and not is_dead(place)
 
 
 def _started(pid: int) -> str | None:

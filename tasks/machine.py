@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from deskwork.tasks import worker_host
 from deskwork.tasks.deployments import connect, register
 from deskwork.tasks.prefect_server import (
     PATIENT,
@@ -21,7 +23,7 @@ from deskwork.tasks.prefect_server import (
     starting,
     stop_server,
 )
-from deskwork.tasks.prefect_settings import Folder, ServerInfo, client_settings
+from deskwork.tasks.prefect_settings import Folder, ServerInfo, client_settings, user_setting
 from deskwork.tasks.processes import Process, bearing, launch, until
 from deskwork.tasks.server_record import read_json, write_json
 from deskwork.tasks.worker_host import STARTED
@@ -46,10 +48,30 @@ def up(
     ``flows`` is called once Prefect's settings are in the environment, so it may import Prefect.
     The worker takes up ``limit`` runs at a time. Raises ``ServerDown`` with what to do.
     """
-    info = ensure_server(home, say=say, policy=policy)
+    info = ready(home, flows, say=say, policy=policy)
+    folder = Folder(home)
+    with starting(folder, say, policy):
+        _ensure_worker(folder, info, policy, limit)
+    return info
+
+
+def ready(
+    home: Path,
+    flows: Callable[[], Sequence[Flow[..., Any]]],
+    *,
+    say: Callable[[str], None],
+    policy: ServerPolicy = PATIENT,
+    stays: bool = True,
+) -> ServerInfo:
+    """Ensure the server, its work pool, and a deployment for each flow.
+
+    A server of another machine may still be starting: it is waited for. The home's own doesn't
+    stop when idle if it ``stays``.
+    """
+    info = _patient_server(home, say, policy)
     folder = Folder(home)
     folder.make()
-    if info.home is not None:
+    if info.home is not None and stays:
         # First of all, so that an idle server doesn't stop in between.
         folder.up.touch()
     os.environ.update(client_settings(info))
@@ -59,9 +81,46 @@ def up(
             await register(client, flows(), info)
 
     asyncio.run(deploy())
-    with starting(folder, say, policy):
-        _ensure_worker(folder, info, policy, limit)
     return info
+
+
+def work(
+    home: Path,
+    flows: Callable[[], Sequence[Flow[..., Any]]],
+    *,
+    say: Callable[[str], None],
+    limit: int = 4,
+    name: str | None = None,
+) -> None:
+    """Be a worker until SIGTERM or Ctrl-C, on the server that is named, else on the home's own."""
+    info = ready(home, flows, say=say, stays=False)
+    os.environ.update(_worker_settings(info))
+    say(f"Working for {info.api_url}, {limit} runs at a time. Ctrl-C ends it.")
+    asyncio.run(worker_host.work(limit, name))
+
+
+def _patient_server(home: Path, say: Callable[[str], None], policy: ServerPolicy) -> ServerInfo:
+    deadline, told = time.monotonic() + policy.start, False
+    while True:
+        try:
+            return ensure_server(home, say=say, policy=policy)
+        except ServerDown as error:
+            if not user_setting("PREFECT_API_URL") or time.monotonic() > deadline:
+                raise
+            if not told:
+                say(f"Waiting for the Prefect server: {error.message}")
+            told = True
+            time.sleep(2.0)
+
+
+def _worker_settings(info: ServerInfo) -> dict[str, str]:
+    return {
+        **client_settings(info),
+        # Nobody looks on: a run may wait two minutes for a server that is away, instead of one.
+        "PREFECT_CLIENT_MAX_RETRIES": "6",
+        # Its console is its log.
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING",
+    }
 
 
 def down(home: Path, *, policy: ServerPolicy = PATIENT) -> bool:
@@ -109,11 +168,7 @@ def _ensure_worker(folder: Folder, info: ServerInfo, policy: ServerPolicy, limit
     # A dead worker's runs would go on beside those that the new one takes up.
     _stop_worker(folder, policy)
     folder.worker_log.unlink(missing_ok=True)
-    env = {**os.environ, **client_settings(info), MARK: str(folder.root)}
-    # Nobody looks on: a run may wait two minutes for a server that is away, instead of one.
-    env["PREFECT_CLIENT_MAX_RETRIES"] = "6"
-    # Its console is its log.
-    env["PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"] = "WARNING"
+    env = {**os.environ, **_worker_settings(info), MARK: str(folder.root)}
     argv = [sys.executable, "-m", "deskwork.tasks.worker_host", "--limit", str(limit)]
     child = launch(argv, env, folder.worker_log, folder.work)
     process = Process.of(child.pid)

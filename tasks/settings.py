@@ -41,7 +41,11 @@ _KEYS = {
     "database_url": "DESKWORK_DATABASE_URL",
     "blobs_url": "DESKWORK_BLOBS_URL",
     "idle_seconds": "DESKWORK_IDLE_SECONDS",
+    "recover": "DESKWORK_RECOVER",
 }
+RECOVER = ("deployed", "all", "none")
+"""Which dead runs a worker goes on with: those that a worker had, plain calls' too, or none."""
+
 _WEB_KEYS = {"brave_key": "DESKWORK_BRAVE_KEY", "tavily_key": "DESKWORK_TAVILY_KEY"}
 _CONTACT = "DESKWORK_CONTACT"
 _FILE = "deskwork.toml"
@@ -99,6 +103,7 @@ class Settings:
     database_url: str | None = field(default=None, repr=False)
     blobs_url: str | None = None
     idle_seconds: float = 600.0
+    recover: str = RECOVER[0]
     prices: Mapping[str, Price] = field(default_factory=dict)
     schedule: Schedule = field(default_factory=Schedule)
     own_profiles: Mapping[str, Table] = field(default_factory=dict, repr=False)
@@ -196,6 +201,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         database_url=values.get("database_url"),
         blobs_url=values.get("blobs_url"),
         idle_seconds=_number("idle_seconds", values.get("idle_seconds", 600.0)),
+        recover=_recover(values.get("recover", RECOVER[0])),
         prices=_prices(table.get("prices", {})),
         schedule=read_schedule(_of("budgets", table.get("budgets", {}))),
         own_profiles=own,
@@ -242,6 +248,12 @@ def _number(name: str, value: Any) -> float:
         if 0 < float(value) < math.inf:
             return float(value)
     raise WrongUse(f"{name} is {value!r}, which is no number of seconds.")
+
+
+def _recover(value: Any) -> str:
+    if value not in RECOVER:
+        raise WrongUse(f"DESKWORK_RECOVER is {value!r}.", f"Set it to {', '.join(RECOVER)}.")
+    return str(value)
 
 
 def _of(name: str, table: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""The process that takes up runs on this machine: ``python -m deskwork.tasks.worker_host``.
+"""The process that takes up runs: ``python -m deskwork.tasks.worker_host``, or `deskwork work`.
 
 Its environment is the caller's with ``client_settings``; the runs inherit it, ``DESKWORK_*`` too.
-SIGTERM ends it and its runs at once: a run's job loses nothing, it is resumed later.
+SIGTERM ends it and its runs at once: a run's job loses nothing, it is resumed later. It also goes
+on with what other workers left behind when they died.
 """
 
 from __future__ import annotations
@@ -9,28 +10,32 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import random
 import signal
 import socket
-import warnings
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING
 
-import httpx
+from deskwork.tasks import lease
+from deskwork.tasks.database import Database
+from deskwork.tasks.holdings import Holdings
+from deskwork.tasks.journal import Journal
+from deskwork.tasks.process_worker import repeat, worker_class
+from deskwork.tasks.recovery import Recovery
+from deskwork.tasks.recovery_runs import Reviver
+from deskwork.tasks.settings import Settings, load_settings
+from deskwork.tools.errors import StorageError
 
 if TYPE_CHECKING:
-    from anyio.abc import TaskStatus
-    from prefect.client.schemas.objects import FlowRun
-    from prefect.workers.process import (
-        ProcessJobConfiguration,
-        ProcessWorker,
-        ProcessWorkerResult,
-    )
+    from prefect.client.orchestration import PrefectClient
 
 STARTED = "The worker has started."
+LOOK_SECONDS = 6.0
+"""Between two looks for dead runs; each worker's own beat wanders a little."""
 
 
-async def work(limit: int) -> None:
-    """Take up runs of the pool, ``limit`` at a time, until cancelled."""
+async def work(limit: int, name: str | None = None) -> None:
+    """Take up runs of the pool, ``limit`` at a time, until cancelled by SIGTERM or Ctrl-C."""
     from prefect.settings import get_current_settings
 
     from deskwork.tasks.deployments import POOL
@@ -38,66 +43,68 @@ async def work(limit: int) -> None:
     task = asyncio.current_task()
     assert task is not None
     # Prefect's own handler would wait for the runs to finish, which may take a day.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    settings = get_current_settings().worker
-    worker = _worker_class()(
-        name=f"deskwork on {socket.gethostname()}", work_pool_name=POOL, limit=limit
-    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    settings, own = load_settings(), get_current_settings().worker
     with contextlib.suppress(asyncio.CancelledError):
+        database = await _journal(settings)
+        holdings = Holdings(database)
+        worker = worker_class(holdings)(
+            name=name or f"deskwork on {socket.gethostname()}", work_pool_name=POOL, limit=limit
+        )
         # Not `worker.start()`: that gives up, and takes its runs with it, when the server is
         # away for some minutes.
         async with worker, asyncio.TaskGroup() as group:
-            group.create_task(repeat(worker.get_and_submit_flow_runs, settings.query_seconds))
-            group.create_task(repeat(worker.sync_with_backend, settings.heartbeat_seconds))
+            group.create_task(repeat(worker.get_and_submit_flow_runs, own.query_seconds))
+            group.create_task(repeat(worker.sync_with_backend, own.heartbeat_seconds))
+            renew = repeat(lambda: asyncio.to_thread(holdings.renew), lease.RENEW_SECONDS)
+            group.create_task(renew)
+            if settings.recover != "none":
+                group.create_task(recover(worker.client, database, settings))
             print(STARTED, flush=True)
 
 
-def _worker_class() -> type[ProcessWorker]:
-    """Prefect's worker for processes, which reports a crash once.
+async def recover(client: PrefectClient, database: Database, settings: Settings) -> None:
+    """Look for dead runs for ever.
 
-    Its own reports it again some seconds later, and so takes back a Retry that was pressed in
-    between: the run would stay crashed, without a word (Prefect 3.9.1).
+    A database that was away let every lease lapse: then none is judged until the living have had
+    the time to renew theirs.
     """
-    from prefect.workers.process import ProcessWorker
+    recovery = Recovery(database, plain=settings.recover == "all")
+    reviver = Reviver(client, Journal(database), recovery, lambda text: print(text, flush=True))
+    rest = 0.0
 
-    with warnings.catch_warnings():
-        # It takes the place of the one registered for the pool's type; that is wanted.
-        warnings.simplefilter("ignore")
-
-        class Worker(ProcessWorker):
-            async def run(
-                self,
-                flow_run: FlowRun,
-                configuration: ProcessJobConfiguration,
-                task_status: TaskStatus[int] | None = None,
-            ) -> ProcessWorkerResult:
-                result = await super().run(flow_run, configuration, task_status)
-                now = await self.client.read_flow_run(flow_run.id)
-                reported = now.state and not (now.state.is_running() or now.state.is_pending())
-                return result.model_copy(update={"status_code": 0}) if reported else result
-
-    return Worker
-
-
-async def repeat(call: Callable[[], Awaitable[Any]], seconds: float) -> None:
-    """Call it every so many seconds, for ever; a server that is away is waited for."""
-    away = False
-    while True:
+    async def look() -> None:
+        nonlocal rest
+        if time.monotonic() < rest:
+            return
         try:
-            await call()
-            away = False
-        except httpx.HTTPError as error:
-            if not away:
-                print(f"The server is away, waiting for it: {error!r}", flush=True)
-            away = True
-        await asyncio.sleep(seconds)
+            await reviver.look()
+        except StorageError:
+            rest = time.monotonic() + lease.LEASE_SECONDS
+            raise
+
+    await repeat(look, LOOK_SECONDS * random.uniform(0.8, 1.2))
+
+
+async def _journal(settings: Settings) -> Database:
+    """The journal's database, waited for as long as it takes."""
+    found: list[Database] = []
+
+    async def open_() -> None:
+        found.append(await asyncio.to_thread(Database, settings.database_url, settings.home))
+
+    await repeat(open_, 2.0, once=True)
+    return found[0]
 
 
 def main() -> None:
     """Work until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=int, default=4, help="runs at the same time")
-    asyncio.run(work(parser.parse_args().limit))
+    parser.add_argument("--name", help="the worker's name on the Prefect page")
+    given = parser.parse_args()
+    asyncio.run(work(given.limit, given.name))
 
 
 if __name__ == "__main__":

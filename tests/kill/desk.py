@@ -54,6 +54,8 @@ class Desk:
     protocol: str
     model: Model
     url: str
+    recover: str = "none"
+    """What its workers go on with by themselves; in most tests whoever killed does that."""
 
     def __post_init__(self) -> None:
         self.journal = Journal.open(self.database_url, self.home)
@@ -68,6 +70,7 @@ class Desk:
             "DESKWORK_MODEL_URL": self.url,
             "DESKWORK_MODEL": "scripted",
             "DESKWORK_PROTOCOL": self.protocol,
+            "DESKWORK_RECOVER": self.recover,
             "PYTHONPATH": str(ROOT),
             "KILL_FOLDER": str(self.home / "tasks"),
         }

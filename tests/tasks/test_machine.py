@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from deskwork.tasks import machine
+from deskwork.tasks.process_worker import repeat
 from deskwork.tasks.processes import Process, bearing, until
-from deskwork.tasks.worker_host import repeat
 
 pytestmark = pytest.mark.xdist_group("machine")
 
@@ -34,6 +34,8 @@ class Machine:
         env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
         # A worker's runs import the tests' flows from here.
         self.env = {**env, "PYTHONPATH": str(ROOT), "DESKWORK_TEST": "seen"}
+        # Here a person presses Retry.
+        self.env["DESKWORK_RECOVER"] = "none"
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         name, *rest = map(str, arguments)

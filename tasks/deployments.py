@@ -32,6 +32,8 @@ POOL = "deskwork"
 PLAIN = "deskwork.plain"
 """The label of a run that a plain call makes for itself: no worker waits for it or revives it."""
 NAME = "deskwork"  # each deployment's own name; in full `ask/deskwork`
+AT_ONCE = {"documents": 2, "evaluate": 1}
+"""Runs of a flow at once, where more would hold up everything else at the model."""
 TERMINAL = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 
@@ -209,6 +211,7 @@ async def _deploy(client: PrefectClient, flow: Flow[..., Any], version: str) -> 
         "work_pool_name": POOL,
         "parameter_openapi_schema": parameter_schema(flow),
         "enforce_parameter_schema": True,
+        **_limit(flow),
     }
     try:
         known = await client.read_deployment_by_name(f"{flow.name}/{NAME}")
@@ -217,6 +220,16 @@ async def _deploy(client: PrefectClient, flow: Flow[..., Any], version: str) -> 
         return await client.create_deployment(flow_id, NAME, **fields)
     await client.update_deployment(known.id, DeploymentUpdate(**fields))
     return known.id
+
+
+def _limit(flow: Flow[..., Any]) -> dict[str, Any]:
+    """How many runs of a flow workers take up at once; further ones wait. As in prefect.yaml."""
+    from prefect.client.schemas.objects import ConcurrencyLimitStrategy, ConcurrencyOptions
+
+    if flow.name not in AT_ONCE:
+        return {}
+    waits = ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
+    return {"concurrency_limit": AT_ONCE[flow.name], "concurrency_options": waits}
 
 
 async def _ensure_pool(client: PrefectClient, info: ServerInfo) -> None:
@@ -257,7 +270,9 @@ def _version(flow: Flow[..., Any], info: ServerInfo) -> str:
     except PackageNotFoundError:
         own = "0"
     place = [sys.executable, str(info.home)] if info.home else []
+    limit = str(AT_ONCE.get(flow.name, ""))
     parts = [entrypoint(flow), flow.description, parameter_schema(flow), prefect_version(), place]
+    parts += [limit] if limit else []
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return f"{own}+{digest[:12]}"
 

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from deskwork.tasks import machine
+from deskwork.tasks.deployments import AT_ONCE
 from deskwork.tasks.process_worker import repeat
 from deskwork.tasks.processes import Process, bearing, until
 
@@ -180,7 +181,7 @@ async def test_a_worker_s_loop_outlasts_any_outage(capsys: pytest.CaptureFixture
     with pytest.raises(asyncio.CancelledError):
         await repeat(call, 0.001)
     assert len(calls) == 7
-    assert capsys.readouterr().out.count("waiting for it") == 2  # once for each outage
+    assert capsys.readouterr().out.count("trying again") == 2  # once for each outage
 
 
 def test_the_deployment_file_does_the_same_and_its_schedule_is_off(desk: Machine) -> None:
@@ -200,6 +201,11 @@ def test_the_deployment_file_does_the_same_and_its_schedule_is_off(desk: Machine
     assert research["entrypoint"] == "deskwork.flows.investigation.research_flow"
     assert [schedule["active"] for schedule in research["schedules"]] == [False]
     assert ask["work_pool_name"] == research["work_pool_name"] == "deskwork"
+    limits = {
+        name: desk.get(f"/deployments/name/{name}/deskwork")["global_concurrency_limit"]
+        for name in ("ask", "documents", "evaluate")
+    }
+    assert {name: each["limit"] for name, each in limits.items() if each} == AT_ONCE
     assert "request" in ask["parameter_openapi_schema"]["properties"]
 
 

@@ -55,7 +55,9 @@ class Sec:
         return as_json({**SUBMISSIONS, "filings": {**listed, "files": []}})
 
     def request(self, *forms: str, companies: tuple[str, ...] = ("MRVL",)) -> WatchRequest:
-        (self.folder / "a.md").write_text("Net sales rose to 842.6 million in fiscal 2025.\n")
+        (self.folder / "a.md").write_text(
+            "Net sales of Marvell Technology rose to 842.6 million in fiscal 2025.\n"
+        )
         spec: dict[str, Any] = {
             "name": "sales",
             "question": "How did net sales of {company} develop?",

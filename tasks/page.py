@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -31,12 +31,13 @@ class Page:
 
     async def name(self, name: str, tags: list[str]) -> None:
         """Name the run, and add to its tags."""
-        async with self._guarded() as client:
-            if client is not None and self.run is not None:
-                known = await client.read_flow_run(self.run)
-                await client.update_flow_run(
-                    self.run, name=name, tags=list(dict.fromkeys([*known.tags, *tags]))
-                )
+
+        async def call(client: PrefectClient, run: UUID) -> None:
+            known = await client.read_flow_run(run)
+            tagged = list(dict.fromkeys([*known.tags, *tags]))
+            await client.update_flow_run(run, name=name, tags=tagged)
+
+        await self._guarded(call)
 
     async def show(self, what: str, kind: str, data: Any, description: str) -> None:
         """Show ``data`` under the key ``what`` and the job's id, in place of what stood there.
@@ -45,22 +46,25 @@ class Page:
         ``progress`` (percent).
         """
         key = f"{what}-{_plain(self.job)}"
-        async with self._guarded() as client:
-            if client is None or self._shown.get(key, (None, None))[1] == data:
-                return
+        if self._shown.get(key, (None, None))[1] == data:
+            return
+
+        async def call(client: PrefectClient, run: UUID) -> None:
             from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 
-            found = self._shown[key][0] if key in self._shown else await self._known(client, key)
+            shown = self._shown.get(key)
+            found = shown[0] if shown else await self._known(client, run, key)
             if found is None:
                 made = ArtifactCreate(
-                    key=key, type=kind, data=data, description=description, flow_run_id=self.run
+                    key=key, type=kind, data=data, description=description, flow_run_id=run
                 )
                 found = (await client.create_artifact(made)).id
             else:
-                await client.update_artifact(
-                    found, ArtifactUpdate(data=data, description=description)
-                )
+                changed = ArtifactUpdate(data=data, description=description)
+                await client.update_artifact(found, changed)
             self._shown[key] = (found, data)
+
+        await self._guarded(call)
 
     @contextlib.asynccontextmanager
     async def following(self, look: Callable[[], tuple[str, float | None]]) -> AsyncIterator[None]:
@@ -88,7 +92,7 @@ class Page:
                 if percent is not None:
                     await self.show("percent", "progress", percent, "How far the job is")
 
-    async def _known(self, client: PrefectClient, key: str) -> UUID | None:
+    async def _known(self, client: PrefectClient, run: UUID, key: str) -> UUID | None:
         """The artifact that this run has made under the key before it was killed."""
         from prefect.client.schemas.filters import (
             ArtifactFilter,
@@ -96,24 +100,21 @@ class Page:
             ArtifactFilterKey,
         )
 
-        assert self.run is not None
         which = ArtifactFilter(
-            key=ArtifactFilterKey(any_=[key]), flow_run_id=ArtifactFilterFlowRunId(any_=[self.run])
+            key=ArtifactFilterKey(any_=[key]), flow_run_id=ArtifactFilterFlowRunId(any_=[run])
         )
         found = await client.read_artifacts(artifact_filter=which)
         return found[0].id if found else None
 
-    @contextlib.asynccontextmanager
-    async def _guarded(self) -> AsyncIterator[PrefectClient | None]:
-        """A client, or None without a run; errors and long waits end here."""
+    async def _guarded(self, call: Callable[[PrefectClient, UUID], Awaitable[None]]) -> None:
+        """Let it speak to the server, unless there is no run; errors and long waits end here."""
         if self.run is None:
-            yield None
             return
         from prefect.client.orchestration import get_client
 
         with contextlib.suppress(Exception):
             async with asyncio.timeout(LONGEST), get_client() as client:
-                yield client
+                await call(client, self.run)
 
 
 def _plain(job: str) -> str:

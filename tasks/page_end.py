@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 
 from deskwork.tasks.outcomes import Outcome, outcome
-from deskwork.tasks.page import Page
+from deskwork.tasks.page import LONGEST, Page
 from deskwork.tasks.page_text import (
     files_text,
     result_text,
@@ -28,11 +28,12 @@ PICTURES = 2_000_000
 async def show_end(page: Page, bench: Workbench, report: str, parts: Mapping[str, str]) -> None:
     """Show what came of the page's job. ``report`` is the blob that holds its report, "" for none.
 
-    Nothing is shown where the run left its job as another one holds it, and no error is raised.
+    It takes no longer than is fair, with a server that is away too. Raises whatever goes wrong.
     """
     shown = await asyncio.to_thread(_shown, bench, page.job, report, parts)
-    for what, kind, data, description in shown:
-        await page.show(what, kind, data, description)
+    async with asyncio.timeout(1.5 * LONGEST):
+        for what, kind, data, description in shown:
+            await page.show(what, kind, data, description)
 
 
 def _shown(

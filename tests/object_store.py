@@ -13,6 +13,12 @@ from deskwork.tasks.processes import until
 from tests.postgres import free_port
 
 BUCKET = "deskwork"
+VARIABLES = (
+    "AWS_ENDPOINT_URL",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_DEFAULT_REGION",
+)
 
 
 @contextlib.contextmanager
@@ -31,12 +37,7 @@ def server() -> Iterator[dict[str, str]]:
 
     try:
         assert until(answers, 60, every=0.2)
-        yield {
-            "AWS_ENDPOINT_URL": url,
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }
+        yield dict(zip(VARIABLES, (url, "key", "secret", "us-east-1"), strict=True))
     finally:
         process.kill()
         process.wait()

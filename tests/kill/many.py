@@ -54,12 +54,12 @@ class Many:
             self.seen.setdefault(task.name, set()).update(task.recorded_steps())
 
     def left(self) -> list[str]:
-        """The jobs that aren't done."""
+        """The jobs that have not come to an end."""
         states = {task.name: job.state if (job := task.job()) else "" for task in self.tasks}
-        return [name for name, state in states.items() if state != "done"]
+        return [name for name, state in states.items() if state in ("", "running", "stopped")]
 
     def wait(self, seconds: float) -> None:
-        """Until all are done, or the time is up."""
+        """Until all have ended, or the time is up."""
         deadline = time.monotonic() + seconds
         while self.left() and time.monotonic() < deadline:
             time.sleep(2.0)
@@ -92,7 +92,7 @@ class Many:
         kinds = Counter(task.kind for task in tasks)
         return [
             ("jobs", f"{len(tasks)} ({dict(kinds)})"),
-            ("done", len(tasks) - len(self.left())),
+            ("states", dict(Counter(job.state if (job := t.job()) else "none" for t in tasks))),
             ("workers killed", self.kills),
             ("jobs gone on with", log.count("goes on: its process was gone")),
             ("server away", f"{self.away:.0f} s"),
@@ -125,7 +125,7 @@ def soak(many: Many, every: float, seconds: float, outage: float) -> None:
             many.kill(number % len(many.fleet.workers))
             number += 1
             done = len(many.tasks) - len(many.left())
-            print(f"{passed:4.0f} s: {many.kills} kills, {done} done", flush=True)
+            print(f"{passed:4.0f} s: {many.kills} kills, {done} ended", flush=True)
         time.sleep(0.5)
     if gone and not many.away:
         many.fleet.start_server()

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: install demo test lint llamacpp test-llamacpp soak bench constraints clean
+.PHONY: install demo test lint llamacpp test-llamacpp soak soak-many bench constraints clean
 
 install: $(STAMP)
 
@@ -45,6 +45,11 @@ test-llamacpp: llamacpp
 KILLS ?= 200
 soak: install
 	$(BIN)/python -m tests.kill.soak --kills $(KILLS)
+
+# Thirty jobs on three workers that are killed every 20 s, on PostgreSQL and an S3 server; it takes
+# about ten minutes.
+soak-many: install
+	$(BIN)/python -m tests.kill.many
 
 constraints: install
 	$(BIN)/uv pip compile --quiet --no-header --no-annotate --no-emit-index-url --all-extras --upgrade pyproject.toml | grep -v '^-' > constraints.txt

@@ -24,7 +24,7 @@ async def examine() -> list[Check]:
     try:
         bench = Workbench(settings)
     except DeskworkError as error:
-        return [*checks, Check("journal", False, error.message, error.hint)]
+        return [*checks, Check("storage", False, error.message, error.hint)]
     try:
         checks += await asyncio.to_thread(_storage, bench)
         checks += await _model(bench)
@@ -42,7 +42,8 @@ def _storage(bench: Workbench) -> list[Check]:
         bench.blobs.get(name)
     except DeskworkError as error:
         return [*checks, Check("blobs", False, error.message, error.hint)]
-    return [*checks, Check("blobs", True, "written and read back")]
+    where = bench.settings.blobs_url or "the home"
+    return [*checks, Check("blobs", True, f"written to {where} and read back")]
 
 
 async def _model(bench: Workbench) -> list[Check]:

@@ -1,7 +1,7 @@
 """Blobs: images and large results, stored once under the SHA-256 of their content.
 
 A local folder by default: temporary file, fsync, rename, fsync of the folder, so that a blob is
-either whole or absent. Any other file system by its fsspec address (``s3://bucket/prefix``).
+either whole or absent. Any other file system by its fsspec address: see `remote_blobs`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from deskwork.tools.errors import StorageError
 
@@ -30,6 +30,8 @@ def open_blobs(url: str | None, home: Path) -> Blobs:
     """The store at ``url``, or the folder ``blobs`` under the home."""
     if not url or url.startswith("file://"):
         return LocalBlobs(Path(url.removeprefix("file://")) if url else home / "blobs")
+    from deskwork.tasks.remote_blobs import RemoteBlobs
+
     return RemoteBlobs(url)
 
 
@@ -79,45 +81,6 @@ class LocalBlobs:
 
     def _path(self, sha256: str) -> Path:
         return self.folder / sha256[:2] / sha256[2:]
-
-
-class RemoteBlobs:
-    """Blobs in an object store, by fsspec. A single PUT is atomic there."""
-
-    def __init__(self, url: str) -> None:
-        import fsspec
-
-        self.url = url
-        self._files: Any
-        try:
-            self._files, self._root = fsspec.core.url_to_fs(url)
-        except (ImportError, ValueError, OSError) as error:
-            raise StorageError(
-                f"The blob store {url} can't be opened: {error}.",
-                "Check DESKWORK_BLOBS_URL; s3:// needs the package s3fs.",
-            ) from error
-
-    def put(self, data: bytes) -> str:
-        """Store the bytes and return their hash."""
-        digest = hashlib.sha256(data).hexdigest()
-        path = f"{self._root}/{digest[:2]}/{digest[2:]}"
-        try:
-            if not self._files.exists(path):
-                self._files.makedirs(f"{self._root}/{digest[:2]}", exist_ok=True)
-                self._files.pipe_file(path, data)
-        except Exception as error:
-            raise StorageError(f"A blob can't be written to {self.url}: {error}.") from error
-        return digest
-
-    def get(self, sha256: str) -> bytes:
-        """The bytes under a hash, checked against it."""
-        try:
-            data: bytes = self._files.cat_file(f"{self._root}/{sha256[:2]}/{sha256[2:]}")
-        except Exception as error:
-            raise StorageError(
-                f"Blob {sha256[:12]} can't be read from {self.url}: {error}."
-            ) from error
-        return _checked(data, sha256)
 
 
 def _checked(data: bytes, sha256: str) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from deskwork.tasks.patience import LONGEST, StoreAway, wait_out
 from deskwork.tools.errors import StorageError, WrongUse
 
 SCHEMA_VERSION = 2
@@ -101,9 +102,22 @@ holdings = sa.Table(
 
 
 class Database:
-    """Connections to one journal. Safe to share between threads."""
+    """Connections to one journal. Safe to share between threads.
 
-    def __init__(self, url: str | None, home: Path, *, busy_seconds: float = 60.0) -> None:
+    A server that is away is waited for so many seconds of ``patience`` before `StoreAway`; one
+    that goes in the middle of a transaction ends that with `StoreAway`, and nobody knows whether
+    it was committed: see `Writer.append`.
+    """
+
+    def __init__(
+        self,
+        url: str | None,
+        home: Path,
+        *,
+        busy_seconds: float = 60.0,
+        patience: float = LONGEST,
+    ) -> None:
+        self.patience = patience
         self.path = None if url else home / "journal.db"
         self._writing = threading.Lock()
         if self.path:
@@ -133,17 +147,26 @@ class Database:
         """A transaction that is on disk when the block ends, or has changed nothing."""
         # One writer a process: waiting on a lock costs nothing, SQLite's busy loop does.
         guard = self._writing if self.is_sqlite else contextlib.nullcontext()
-        with guard, self._errors("written"), self.engine.begin() as connection:
+        with (
+            guard,
+            self._connected("written") as connection,
+            self._errors("written"),
+            connection.begin(),
+        ):
             yield connection
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A connection for reading; it never blocks a writer."""
-        with (
-            self._errors("read"),
-            self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
-        ):
-            yield connection
+        with self._connected("read") as connection, self._errors("read"):
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    def _connected(self, doing: str) -> sa.Connection:
+        def connect() -> sa.Connection:
+            with self._errors(doing):
+                return self.engine.connect()
+
+        return wait_out(connect, self.patience)
 
     def _migrate(self) -> None:
         with self.read() as connection:
@@ -230,6 +253,23 @@ def _server_engine(url: str) -> sa.Engine:
         ) from error
 
 
+def _is_away(error: Exception) -> bool:
+    """Whether the connection is lost or can't be had, and may be later."""
+    if not isinstance(error, sa.exc.DBAPIError):
+        return False
+    if error.connection_invalidated:
+        return True
+    state = getattr(error.orig, "sqlstate", None) or ""
+    if state:
+        # Class 08: connection errors; 57P01 to 57P03: shutting down, crashed, starting up.
+        return state.startswith(("08", "57P0"))
+    # A connection that can't be made bears no code; FATAL is the server's own refusal.
+    text = str(error.orig)
+    passing = ("starting up", "shutting down", "recovery mode", "too many clients")
+    refused = "FATAL" in text and not any(words in text for words in passing)
+    return type(error.orig).__module__.startswith("psycopg") and not refused and "connect" in text
+
+
 def _storage_error(name: str, doing: str, error: Exception) -> StorageError:
     cause = str(error.orig) if isinstance(error, sa.exc.DBAPIError) else str(error)
     cause = cause.strip().splitlines()[0] if cause.strip() else type(error).__name__
@@ -246,7 +286,8 @@ def _storage_error(name: str, doing: str, error: Exception) -> StorageError:
         "connection": "Check that the database server runs and DESKWORK_DATABASE_URL is right",
     }
     hint = next((text for mark, text in hints.items() if mark in cause), "Mend the cause")
-    return StorageError(
+    kind = StoreAway if _is_away(error) else StorageError
+    return kind(
         f"The journal {name} can't be {doing}: {cause}.",
         f"{hint}, then run the same command again; what was recorded is kept.",
     )

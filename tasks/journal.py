@@ -18,6 +18,7 @@ from deskwork.tasks import lease
 from deskwork.tasks.database import Database, entries, holdings, jobs
 from deskwork.tasks.encoding import clean, loads
 from deskwork.tasks.entries import FIRST_PARENT, Draft, Entry, Packed, pack
+from deskwork.tasks.patience import waiting
 from deskwork.tasks.rows import entry_of, packed_of, row_of
 from deskwork.tasks.writer import Writer
 from deskwork.tools.errors import JobHeld, NotFound
@@ -47,6 +48,7 @@ class Journal:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.patience = database.patience
         self._keeper = lease.LeaseKeeper(self)
 
     @classmethod
@@ -56,6 +58,7 @@ class Journal:
 
     # Jobs
 
+    @waiting
     def create(
         self,
         job: str,
@@ -98,6 +101,7 @@ class Journal:
             connection.execute(entries.insert(), rows)
         return True
 
+    @waiting
     def job(self, job: str) -> Job:
         """A job by its id. Raises `NotFound`."""
         with self.database.read() as connection:
@@ -106,6 +110,7 @@ class Journal:
             raise NotFound(f"There is no job {job!r}.", "`deskwork jobs` lists them.")
         return _job(row)
 
+    @waiting
     def jobs(
         self, *, prefix: str = "", flow_run: str | None = None, roots: bool = False
     ) -> list[Job]:
@@ -124,6 +129,7 @@ class Journal:
         """The child jobs of a job; their ids begin with its own."""
         return [child for child in self.jobs(prefix=f"{job}.") if child.parent == job]
 
+    @waiting
     def finished(self, flow: str) -> dict[str, str]:
         """Key → id of the finished jobs of a flow; of several with one key the last."""
         query = sa.select(jobs.c.key, jobs.c.id).where(
@@ -135,6 +141,7 @@ class Journal:
 
     # Leases
 
+    @waiting
     def check_free(self, job: str) -> None:
         """Raise `JobHeld` when another runner has the job, before anything is prepared for it."""
         with self.database.read() as connection:
@@ -145,6 +152,13 @@ class Journal:
     def acquire(self, job: str, flow_run: str | None = None) -> Writer:
         """Take the job's lease; raises `JobHeld` at once when another runner has it."""
         holder = lease.new_holder()
+        seq, digest = self._take(job, holder, flow_run)
+        self._keeper.keep(job, holder)
+        return Writer(self, job, holder, seq + 1, digest)
+
+    @waiting
+    def _take(self, job: str, holder: str, flow_run: str | None) -> tuple[int, bytes]:
+        """Take the lease; seq and digest of the job's last entry."""
         with self.database.write() as connection:
             row = connection.execute(
                 sa.select(jobs).where(jobs.c.id == job).with_for_update()
@@ -152,7 +166,8 @@ class Journal:
             if row is None:
                 raise NotFound(f"There is no job {job!r}.", "`deskwork jobs` lists them.")
             now = self.database.now(connection)
-            self._check_lease(job, row, now)
+            if row.holder != holder:  # else it was taken as the connection broke off
+                self._check_lease(job, row, now)
             values: dict[str, Any] = {
                 "holder": holder,
                 "holder_place": lease.this_place(),
@@ -172,8 +187,7 @@ class Journal:
                 .order_by(entries.c.seq.desc())
                 .limit(1)
             ).one()
-        self._keeper.keep(job, holder)
-        return Writer(self, job, holder, head.seq + 1, head.digest)
+            return head.seq, bytes(head.digest)
 
     @staticmethod
     def _check_lease(job: str, row: Any, now: float) -> None:
@@ -185,6 +199,7 @@ class Journal:
                 "Wait for it, or stop that process and run this again.",
             )
 
+    @waiting
     def renew(self, job: str, holder: str) -> None:
         """Put the end of a held lease off."""
         with self.database.write() as connection:
@@ -194,6 +209,7 @@ class Journal:
                 .values(lease_until=self.database.now(connection) + lease.LEASE_SECONDS)
             )
 
+    @waiting
     def release(self, job: str, holder: str, state: str, reason: str) -> None:
         """Give the lease back and leave the job in a named state."""
         self._keeper.drop(holder)
@@ -213,6 +229,7 @@ class Journal:
 
     # Entries
 
+    @waiting
     def entries(self, job: str, *, after: int = -1) -> list[Entry]:
         """The entries of a job in order, those after a seq."""
         query = (
@@ -223,6 +240,7 @@ class Journal:
         with self.database.read() as connection:
             return [entry_of(row) for row in connection.execute(query)]
 
+    @waiting
     def head(self, job: str) -> bytes:
         """The digest of a job's last entry."""
         query = sa.select(entries.c.digest).where(entries.c.job == job)
@@ -253,6 +271,7 @@ class Journal:
         """(conversation, meta) of every tool result."""
         return self._placed(job, "tool")
 
+    @waiting
     def _placed(self, job: str, *kinds: str) -> list[tuple[int, dict[str, Any]]]:
         query = sa.select(entries.c.conversation, entries.c.meta).where(
             entries.c.job == job, entries.c.kind.in_(kinds)
@@ -262,6 +281,7 @@ class Journal:
             replies = [(number, loads(meta)) for number, meta in rows]
             return [(number, meta) for number, meta in replies if "copied" not in meta]
 
+    @waiting
     def conversations(self, job: str) -> dict[int, dict[str, Any]]:
         """Number → meta of a job's conversations: label, model, tier, protocol, profile."""
         query = sa.select(entries.c.conversation, entries.c.meta).where(
@@ -270,6 +290,7 @@ class Journal:
         with self.database.read() as connection:
             return {number: loads(meta) for number, meta in connection.execute(query)}
 
+    @waiting
     def metas(self, job: str, *kinds: str) -> list[tuple[int, str, dict[str, Any]]]:
         """(seq, kind, meta) of a job's entries of these kinds: small columns, no bodies."""
         query = (

@@ -164,11 +164,15 @@ def user_setting(name: str, env: Mapping[str, str] = os.environ) -> str | None:
     return str(found) if found else None
 
 
+def server_options() -> dict[str, str]:
+    """What any server is told, wherever its database is; one of your own does well with it too."""
+    return {**_QUIET, **_SERVER}
+
+
 def server_settings(folder: Folder, port: int) -> dict[str, str]:
     """The environment of the server process, to be set before it imports Prefect."""
     return {
-        **_QUIET,
-        **_SERVER,
+        **server_options(),
         "PREFECT_HOME": str(folder.root),
         "PREFECT_PROFILES_PATH": str(folder.root / "profiles.toml"),
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{folder.database}",

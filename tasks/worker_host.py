@@ -20,6 +20,7 @@ from deskwork.tasks import lease
 from deskwork.tasks.database import Database
 from deskwork.tasks.holdings import Holdings
 from deskwork.tasks.journal import Journal
+from deskwork.tasks.patience import LONGEST
 from deskwork.tasks.process_worker import repeat, worker_class
 from deskwork.tasks.recovery import Recovery
 from deskwork.tasks.recovery_runs import Reviver
@@ -60,16 +61,17 @@ async def work(limit: int, name: str | None = None) -> None:
             renew = repeat(lambda: asyncio.to_thread(holdings.renew), lease.RENEW_SECONDS)
             group.create_task(renew)
             if settings.recover != "none":
-                group.create_task(recover(worker.client, database, settings))
+                group.create_task(recover(worker.client, settings))
             print(STARTED, flush=True)
 
 
-async def recover(client: PrefectClient, database: Database, settings: Settings) -> None:
+async def recover(client: PrefectClient, settings: Settings) -> None:
     """Look for dead runs for ever.
 
     A database that was away let every lease lapse: then none is judged until the living have had
     the time to renew theirs.
     """
+    database = await _journal(settings, patience=0)
     recovery = Recovery(database, plain=settings.recover == "all")
     reviver = Reviver(client, Journal(database), recovery, lambda text: print(text, flush=True))
     rest = 0.0
@@ -87,12 +89,13 @@ async def recover(client: PrefectClient, database: Database, settings: Settings)
     await repeat(look, LOOK_SECONDS * random.uniform(0.8, 1.2))
 
 
-async def _journal(settings: Settings) -> Database:
+async def _journal(settings: Settings, patience: float = LONGEST) -> Database:
     """The journal's database, waited for as long as it takes."""
     found: list[Database] = []
 
     async def open_() -> None:
-        found.append(await asyncio.to_thread(Database, settings.database_url, settings.home))
+        url, home = settings.database_url, settings.home
+        found.append(await asyncio.to_thread(Database, url, home, patience=patience))
 
     await repeat(open_, 2.0, once=True)
     return found[0]

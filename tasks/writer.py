@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from deskwork.tasks.database import calls, entries, jobs
 from deskwork.tasks.encoding import loads
 from deskwork.tasks.entries import Draft, Entry, Packed, pack, unpack_body
+from deskwork.tasks.patience import wait_out, waiting
 from deskwork.tasks.rows import call_is, row_of
 from deskwork.tools.errors import JobHeld
 
@@ -34,6 +35,7 @@ class Writer:
 
     def __init__(self, journal: Journal, job: str, holder: str, next_seq: int, head: bytes) -> None:
         self.journal = journal
+        self.patience = journal.patience
         self.job = job
         self.next_seq = next_seq
         self.head = head
@@ -47,11 +49,47 @@ class Writer:
     ) -> list[Entry]:
         """Append entries in one transaction; the calls in ``finished`` leave the open calls.
 
-        When this returns, they are on disk. Raises `JobHeld` when the lease was lost.
+        When this returns, they are on disk. Raises `JobHeld` when the lease was lost. Where the
+        connection broke off nobody knows whether it was committed, so that is looked up first.
         """
         packed = [pack(draft) for draft in drafts]
+        unsure = False
+
+        def once() -> list[Entry]:
+            nonlocal unsure
+            known = self._committed(drafts, packed, finished) if unsure else None
+            unsure = True
+            return known or self._append(drafts, packed, finished)
+
         with self._appending:
-            return self._append(drafts, packed, finished)
+            return wait_out(once, self.patience)
+
+    def _committed(
+        self,
+        drafts: Sequence[Draft],
+        packed: Sequence[Packed],
+        finished: Sequence[tuple[int, int]],
+    ) -> list[Entry] | None:
+        """The entries, if they are on disk already."""
+        digests: list[bytes] = []
+        for item in packed:
+            digests.append(item.digest(digests[-1] if digests else self.head))
+        query = sa.select(entries.c.digest, entries.c.created).where(
+            entries.c.job == self.job, entries.c.seq == self.next_seq + len(digests) - 1
+        )
+        with self.journal.database.read() as connection:
+            last = connection.execute(query).one_or_none()
+        if not digests or last is None or bytes(last.digest) != digests[-1]:
+            return None
+        appended = [
+            Entry(seq, draft.conversation, draft.kind, draft.meta, draft.body, digest, last.created)
+            for seq, (draft, digest) in enumerate(
+                zip(drafts, digests, strict=True), start=self.next_seq
+            )
+        ]
+        self._open.difference_update(finished)
+        self.next_seq, self.head = self.next_seq + len(digests), digests[-1]
+        return appended
 
     def _append(
         self,
@@ -78,6 +116,7 @@ class Writer:
         self.next_seq, self.head = seq, digest
         return appended
 
+    @waiting
     def start_call(self, turn: int, place: int) -> None:
         """Record that a call begins which must not run twice unasked."""
         with self._transaction() as (connection, now):
@@ -87,6 +126,7 @@ class Writer:
             )
         self._open.add((turn, place))
 
+    @waiting
     def stage_call(self, turn: int, place: int, draft: Draft) -> None:
         """Record the result of a call that ended before an earlier one of the same reply did."""
         packed = pack(draft)
@@ -105,6 +145,7 @@ class Writer:
             )
         self._open.add((turn, place))
 
+    @waiting
     def open_calls(self, turn: int) -> dict[int, Draft | None]:
         """place → staged result, or None for a call that began and never ended."""
         if not self._open:
@@ -118,6 +159,7 @@ class Writer:
                 for row in connection.execute(query)
             }
 
+    @waiting
     def begun(self, turn: int) -> dict[int, float]:
         """place → when it began (Unix time), of the calls whose end was never recorded."""
         query = sa.select(calls.c.place, calls.c.started).where(
@@ -126,6 +168,7 @@ class Writer:
         with self.journal.database.read() as connection:
             return {row.place: row.started for row in connection.execute(query)}
 
+    @waiting
     def _open_places(self) -> set[tuple[int, int]]:
         query = sa.select(calls.c.turn, calls.c.place).where(calls.c.job == self.job)
         with self.journal.database.read() as connection:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from tests import postgres
 
@@ -37,15 +36,7 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
     if request.param == "sqlite":
         return None
     address = request.getfixturevalue("postgres_server")
-    name = f"test_{secrets.token_hex(6)}"
-    engine = sa.create_engine(
-        sa.make_url(f"{address}/postgres").set(drivername="postgresql+psycopg"),
-        isolation_level="AUTOCOMMIT",
-    )
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return f"{address}/{name}"
+    return postgres.create(address, f"test_{secrets.token_hex(6)}")
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,11 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+import sqlalchemy as sa
 
 NAME = "deskwork"
 
@@ -30,9 +33,37 @@ def free_port() -> int:
         return port
 
 
+def create(address: str, name: str) -> str:
+    """A new empty database; its address."""
+    engine = sa.create_engine(
+        sa.make_url(f"{address}/postgres").set(drivername="postgresql+psycopg"),
+        isolation_level="AUTOCOMMIT",
+    )
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return f"{address}/{name}"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running server. ``stop`` ends it as a crash would, ``start`` lets it go on."""
+
+    address: str
+    stop: Callable[[], None]
+    start: Callable[[], None]
+
+
 @contextlib.contextmanager
 def server() -> Iterator[str]:
-    """A new cluster, its address, and its end. Needs `binaries`."""
+    """A new cluster's address, and its end. Needs `binaries`."""
+    with cluster() as made:
+        yield made.address
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[Cluster]:
+    """A new cluster that can be stopped and started, and its end. Needs `binaries`."""
     home = binaries()
     assert home is not None
     folder = Path(tempfile.mkdtemp(prefix="deskwork-pg-"))
@@ -48,11 +79,19 @@ def server() -> Iterator[str]:
     try:
         run(str(home / "initdb"), "-D", str(data), "-A", "trust", "-U", NAME, "-N")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
-        log = str(folder / "log")
-        run(str(home / "pg_ctl"), "-D", str(data), "-o", options, "-l", log, "-w", "start")
+        log, control = str(folder / "log"), [str(home / "pg_ctl"), "-D", str(data)]
+
+        def start() -> None:
+            run(*control, "-o", options, "-l", log, "-w", "start")
+
+        def stop() -> None:
+            run(*control, "-m", "immediate", "stop")
+
+        start()
         try:
-            yield f"postgresql://{NAME}@127.0.0.1:{port}"
+            yield Cluster(f"postgresql://{NAME}@127.0.0.1:{port}", stop, start)
         finally:
-            run(str(home / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+            with contextlib.suppress(subprocess.CalledProcessError):  # a test may have stopped it
+                stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -56,10 +56,12 @@ class Desk:
     url: str
     recover: str = "none"
     """What its workers go on with by themselves; in most tests whoever killed does that."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """More of the environment of its commands, as an object store and a Prefect server."""
 
     def __post_init__(self) -> None:
         self.journal = Journal.open(self.database_url, self.home)
-        self.blobs = open_blobs(None, self.home)
+        self.blobs = open_blobs(self.extra.get("DESKWORK_BLOBS_URL"), self.home)
 
     def env(self) -> dict[str, str]:
         """The environment of a command of this home."""
@@ -73,6 +75,7 @@ class Desk:
             "DESKWORK_RECOVER": self.recover,
             "PYTHONPATH": str(ROOT),
             "KILL_FOLDER": str(self.home / "tasks"),
+            **self.extra,
         }
         if self.database_url:
             env["DESKWORK_DATABASE_URL"] = self.database_url
@@ -91,7 +94,7 @@ class Desk:
 
     def api(self, path: str, body: object = None) -> Any:
         """What the Prefect API says, as JSON."""
-        url = f"{machine.status(self.home)['api']}{path}"
+        url = f"{self.extra.get('PREFECT_API_URL') or machine.status(self.home)['api']}{path}"
         answer = httpx.get(url) if body is None else httpx.post(url, json=body)
         return answer.raise_for_status().json()
 
@@ -103,12 +106,16 @@ class Desk:
 
 @contextlib.contextmanager
 def opened(
-    home: Path, database_url: str | None = None, protocol: str = "chat", model: Model | None = None
+    home: Path,
+    database_url: str | None = None,
+    protocol: str = "chat",
+    model: Model | None = None,
+    **fields: Any,
 ) -> Iterator[Desk]:
     """A desk with its model's server. Its first command starts the Prefect server, which stays."""
     model = model or Model()
     with serve(model.respond) as url:
-        desk = Desk(home, database_url, protocol, model, url)
+        desk = Desk(home, database_url, protocol, model, url, **fields)
         try:
             yield desk
         finally:
@@ -184,8 +191,10 @@ class Task:
     def take_stock(self) -> None:
         """Tell the model what is recorded by now, and remember how often each call had begun."""
         self.desk.model.finish(self.recorded_steps())
+        # In this order: where other processes go on meanwhile, what is recorded has begun.
+        recorded = self.recorded_keys()
         begun = self.begun()
-        for key in self.recorded_keys():
+        for key in recorded:
             self.recorded_calls.setdefault(key, begun[key])
 
     def recorded_steps(self) -> set[Step]:

@@ -63,7 +63,7 @@ def write_files(folder: Path, task: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for part in range(1, PARTS + 1):
         text = "\n\n".join(sentence(task, part, number) for number in range(QUOTES))
-        (folder / file_of(task, part)).write_text(f"# Company {task}x{part}\n\n{text}\n")
+        (folder / file_of(task, part)).write_text(f"# TASK: Company {task}x{part}\n\n{text}\n")
 
 
 def file_of(task: str, part: int) -> str:

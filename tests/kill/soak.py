@@ -21,8 +21,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import sqlalchemy as sa
-
 from deskwork.tasks.prefect_server import ensure_server, stop_server
 from tests import postgres
 from tests.kill import kills
@@ -104,15 +102,7 @@ def _database(kind: str) -> Iterator[str | None]:
         yield None
         return
     with postgres.server() as address:
-        engine = sa.create_engine(
-            sa.make_url(f"{address}/postgres").set(drivername="postgresql+psycopg"),
-            isolation_level="AUTOCOMMIT",
-        )
-        name = f"soak_{secrets.token_hex(4)}"
-        with engine.connect() as connection:
-            connection.execute(sa.text(f"CREATE DATABASE {name}"))
-        engine.dispose()
-        yield f"{address}/{name}"
+        yield postgres.create(address, f"soak_{secrets.token_hex(4)}")
 
 
 def main() -> int:

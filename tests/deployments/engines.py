@@ -2,7 +2,7 @@
 
 ``python -m tests.deployments.engines FOLDER`` reads the sources and writes
 ``deployments/serving/flags.json`` and ``deployments/watching/metrics.json``. FOLDER holds the
-wheels of vllm, vllm-router, sglang and sglang-router (``pip download --no-deps``). The sources
+wheels of vllm, sglang and sglang-router (``pip download --no-deps``). The sources
 are read as syntax and never imported: they want a GPU and several gigabytes.
 """
 
@@ -27,13 +27,12 @@ _REGISTRIES = {
 _PARSERS = {
     "vllm": ("vllm/engine/arg_utils.py", "vllm/entrypoints/common/cli_args.py"),
     "sglang": ("sglang/srt/server_args.py", "sglang/srt/arg_groups/fields/"),
-    "vllm-router": ("vllm_router/router_args.py", "vllm_router/launch_router.py"),
     "sglang-router": ("sglang_router/router_args.py", "sglang_router/launch_router.py"),
 }
 
 
 def _text(node: ast.AST) -> str | None:
-    """A literal, or an f-string whose only hole is the routers' optional prefix."""
+    """A literal, or an f-string whose only hole is the router's optional prefix."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -61,10 +60,6 @@ def flags_of(tree: ast.AST) -> Iterator[tuple[str, list[str] | None]]:
                 text = _text(argument)
                 if text and text.startswith("--"):
                     yield text, _choices(node)
-                    if "BooleanOptionalAction" in ast.unparse(node) or "_kwargs[" in ast.unparse(
-                        node
-                    ):
-                        yield "--no-" + text[2:], None
         if isinstance(node, ast.ClassDef):
             for field in node.body:
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
@@ -87,23 +82,25 @@ def _field_flags(
                 yield flag, choices
     elif owner in ("BaseFrontendArgs", "FrontendArgs"):  # vLLM's front end
         yield _flag(name), None
-        if written.startswith("bool"):
-            yield "--no-" + name.replace("_", "-"), None
 
 
 def _names(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Dict):
-        return [k.value for k in node.keys if isinstance(k, ast.Constant)]
-    if isinstance(node, ast.List):
-        return [v.value for v in node.elts if isinstance(v, ast.Constant)]
-    return []
+        items: list[ast.expr | None] = [*node.keys]
+    elif isinstance(node, ast.List):
+        items = [*node.elts]
+    else:
+        return []
+    texts = [_text(item) for item in items if item is not None]
+    return [text for text in texts if text is not None]
 
 
 def registered(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
     """Names of the tool and reasoning parsers that the sources register."""
     for node in ast.walk(tree):
         if isinstance(node, ast.AnnAssign) and node.value is not None:
-            target, value = node.target, node.value
+            target: ast.expr = node.target
+            value = node.value
         elif isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
         else:

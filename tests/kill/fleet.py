@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,13 +53,6 @@ class Fleet:
         """Kill the server and what it has started."""
         if self.server is not None:
             _kill(self.server)
-
-    def pause_server(self, seconds: float) -> None:
-        """Let the server be silent for so long."""
-        assert self.server is not None
-        os.killpg(self.server.pid, signal.SIGSTOP)
-        time.sleep(seconds)
-        os.killpg(self.server.pid, signal.SIGCONT)
 
     def answers(self) -> bool:
         try:

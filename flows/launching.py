@@ -18,6 +18,7 @@ import httpx
 from pydantic import ValidationError
 
 from deskwork.flows import running
+from deskwork.flows.cancelling import mark_cancelled, until_cancelled
 from deskwork.tasks import faults
 from deskwork.tasks.arrivals import arrived
 from deskwork.tasks.briefing_requests import BriefingRequest, WatchRequest
@@ -261,16 +262,36 @@ async def _as_own_run(name: str, request: JobRequest, settings: Settings) -> Non
         running_flow: Any = run_flow(
             flow, flow_run=run, parameters={"request": request}, return_type="state"
         )
-        await _see_through(request.job or "", running_flow, ended)
+        asked = asyncio.ensure_future(until_cancelled(info, run.id))
+        try:
+            await _see_through(request.job or "", running_flow, ended, asked)
+            if asked.done():
+                await mark_cancelled(info, run.id)
+        except (httpx.HTTPError, PrefectException) as error:
+            raise _server_failed(error) from error
+        finally:
+            asked.cancel()
 
 
-async def _see_through(job: str, flow: Coroutine[Any, Any, Any], ended: asyncio.Event) -> None:
-    """Wait for the flow; once its job has ended, for its bookkeeping no longer than is fair."""
+async def _see_through(
+    job: str,
+    flow: Coroutine[Any, Any, Any],
+    ended: asyncio.Event,
+    asked: asyncio.Future[None],
+) -> None:
+    """Wait for the flow; once its job has ended, for its bookkeeping no longer than is fair.
+
+    It is cancelled when that is ``asked`` for on its page.
+    """
     from prefect.exceptions import PrefectException
 
     run, over = asyncio.ensure_future(flow), asyncio.ensure_future(ended.wait())
     try:
-        await asyncio.wait({run, over}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({run, over, asked}, return_when=asyncio.FIRST_COMPLETED)
+        if asked.done() and not over.done():
+            run.cancel()
+            await asyncio.wait({run})
+            return
         if not run.done():
             await asyncio.wait({run}, timeout=BOOKKEEPING)
     except asyncio.CancelledError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import shlex
 import sys
 import warnings
@@ -51,14 +52,18 @@ def worker_class(holdings: Holdings) -> type[ProcessWorker]:
                     configuration._command_configured = True
                 await repeat(lambda: asyncio.to_thread(holdings.take, name), 2.0, once=True)
                 status: Any = _Noted(task_status, holdings, name)
-                result = await super().run(flow_run, configuration, status)
-                await asyncio.gather(*status.notes, return_exceptions=True)
-                now = await self.client.read_flow_run(flow_run.id)
-                open_ = now.state and (now.state.is_running() or now.state.is_pending())
-                crashed = now.state and now.state.is_crashed()
-                unreported = open_ and await asyncio.to_thread(holdings.has, name)
-                over = not open_ and not crashed
-                await asyncio.to_thread(holdings.leave, name, over=over)
+                over = False
+                try:
+                    result = await super().run(flow_run, configuration, status)
+                    now = (await self.client.read_flow_run(flow_run.id)).state
+                    open_ = now is not None and (now.is_running() or now.is_pending())
+                    over = now is not None and not open_ and not now.is_crashed()
+                    unreported = open_ and await asyncio.to_thread(holdings.has, name)
+                finally:
+                    # Also when the server is away: else nobody would dare to go on with it.
+                    await asyncio.gather(*status.notes, return_exceptions=True)
+                    leave = functools.partial(holdings.leave, name, over=over)
+                    await repeat(lambda: asyncio.to_thread(leave), 2.0, once=True)
                 return result if unreported else result.model_copy(update={"status_code": 0})
 
     return Worker

@@ -1,4 +1,4 @@
-"""Two workers on PostgreSQL and an object store, one of them killed with its runs."""
+"""Two workers on PostgreSQL and an object store; one of them is killed with its runs."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ import pytest
 
 from deskwork.tasks import machine
 from deskwork.tasks.processes import until
+from deskwork.tasks.states import EXIT_CODES
 from deskwork.tasks.worker_host import STARTED
 from tests.kill import script
 from tests.kill.desk import COMMAND, LIMIT, Desk, Task, opened
-from tests.kill.kills import hold
+from tests.kill.kills import hold, never
 from tests.kill.server import Model
 from tests.kill.test_deployed import trigger
 
@@ -89,6 +90,11 @@ def history_of(desk: Desk, run: str) -> list[str]:
     return [state["name"] for state in desk.api(f"/flow_run_states/?flow_run_id={run}")]
 
 
+def job_state(task: Task) -> str:
+    job = task.job()
+    return job.state if job else ""
+
+
 def set_state(desk: Desk, run: str, kind: str, name: str) -> None:
     state = {"state": {"type": kind, "name": name}}
     assert desk.api(f"/flow_runs/{run}/set_state", state)["status"] == "ACCEPT"
@@ -138,3 +144,17 @@ def test_a_worker_killed_with_its_runs_and_a_cancelled_run(
     assert "Crashed" not in history_of(desk, run)
     for one in workers:
         one.stop()
+
+    # The same for a command's run, which no worker has.
+    task = Task(desk, "command", turns=3)
+    hold(task, script.keys_of("command", 1)[0])
+    client = task.start()
+    assert client.until((task.folder / "held").exists)
+    set_state(desk, task.flow_run(), "CANCELLING", "Cancelling")
+    eventually(lambda: job_state(task) == "stopped", first)
+    (task.folder / "hold").unlink()
+    assert client.wait() == EXIT_CODES["stopped"], client.errors()
+    run = task.flow_run()
+    assert state_of(desk, run) == "CANCELLED"
+    assert not task.killed(never)
+    assert task.problems() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import entry_points
+from typing import Any
 
 import click
 import pytest
@@ -11,6 +12,9 @@ import yaml
 
 from deskwork.flows.command import cli
 from tests.deployments import manifests
+
+# One process imports Prefect for all of them.
+pytestmark = pytest.mark.xdist_group("prefect-cli")
 
 NOT_RUN = yaml.safe_load((manifests.DEPLOYMENTS / "not-run.yaml").read_text())
 # Run by test_scripts.py.
@@ -72,3 +76,36 @@ def test_the_image_installs_extras_that_exist_and_the_command() -> None:
     assert found is not None
     assert set(found.group(1).split(",")) <= project["optional-dependencies"].keys()
     assert entry_points(group="console_scripts")["deskwork"].value == project["scripts"]["deskwork"]
+
+
+def test_prefect_knows_every_setting_that_a_manifest_names() -> None:
+    from prefect.settings.context import get_current_settings
+
+    known = {name.upper() for name in _names(type(get_current_settings()))}
+    # Of prefect-redis, and no setting of Prefect's own.
+    known.add("PREFECT_REDIS_MESSAGING_URL")
+    named = {
+        name.removesuffix("_FILE")
+        for service in manifests.services(manifests.COMPOSE[0]).values()
+        for name in service.get("environment", {})
+    } | {
+        name
+        for found in manifests.objects("kubernetes")
+        if found["kind"] == "ConfigMap"
+        for name in found["data"]
+    }
+    ours = {name for name in named if name.startswith("PREFECT_")}
+    assert "PREFECT_SERVER_DOCKET_URL" in ours
+    assert ours - known == set()
+
+
+def _names(model: Any) -> set[str]:
+    """The environment's names of a settings class and those under it, older names included."""
+    found = set()
+    prefix = model.model_config.get("env_prefix", "")
+    for name, field in model.model_fields.items():
+        if hasattr(field.annotation, "model_fields"):
+            found |= _names(field.annotation)
+        choices = getattr(field.validation_alias, "choices", [])
+        found |= {prefix + name, *(choice for choice in choices if isinstance(choice, str))}
+    return found

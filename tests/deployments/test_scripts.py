@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from deskwork.deployments.health import fault_of_process
 from tests.deployments import manifests
 
 ENTRYPOINT = manifests.DEPLOYMENTS / "entrypoint.sh"
@@ -120,9 +121,17 @@ def test_probes_tell_a_server_that_answers_from_one_that_does_not(server: str) -
     assert run([*HEALTH]).returncode == 2
 
 
-def test_a_stopped_or_dead_process_is_no_worker() -> None:
-    from deskwork.deployments.health import fault_of_process
-
-    assert fault_of_process("1 (deskwork work) S 0 1 1 0 -1") is None
-    assert fault_of_process("1 (odd) name) T 0 1 1 0 -1") == "is stopped"
-    assert fault_of_process("1 (deskwork) Z 0 1 1 0 -1") == "is a zombie"
+@pytest.mark.parametrize("under_tini", [False, True])
+@pytest.mark.parametrize(
+    ("state", "fault"), [("S", None), ("R", None), ("T", "is stopped"), ("Z", "is a zombie")]
+)
+def test_a_stopped_or_dead_process_is_no_worker(
+    tmp_path: Path, under_tini: bool, state: str, fault: str | None
+) -> None:
+    number = 7 if under_tini else 1
+    for folder in ("1/task/1", str(number)):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    (tmp_path / "1/comm").write_text("tini\n" if under_tini else "deskwork\n")
+    (tmp_path / "1/task/1/children").write_text("7 9 " if under_tini else "")
+    (tmp_path / f"{number}/stat").write_text(f"{number} (odd) name) {state} 0 1 1 0 -1")
+    assert fault_of_process(tmp_path) == (f"process {number} {fault}" if fault else None)

@@ -1,7 +1,7 @@
 """Probes of a container: ``python -m deskwork.deployments.health alive`` or ``ready``.
 
-``alive``: the container's first process runs and isn't stopped or dead. It asks no other
-service, since a worker goes on with its jobs while the Prefect server is away.
+``alive``: the container's process, the first under tini, runs and isn't stopped or dead. It asks
+no other service, since a worker goes on with its jobs while the Prefect server is away.
 ``ready``: besides, the Prefect server at PREFECT_API_URL answers its health page.
 
 Exit code 0 or 1, with a sentence on standard error. Standard library alone: a probe runs often.
@@ -18,10 +18,16 @@ from pathlib import Path
 _DEAD = {"Z": "is a zombie", "X": "is dead", "T": "is stopped", "t": "is stopped by a tracer"}
 
 
-def fault_of_process(stat: str) -> str | None:
-    """What is wrong with a process, by its line of ``/proc/PID/stat``; None if nothing."""
-    state = stat.rpartition(")")[2].split()[0]
-    return _DEAD.get(state)
+def fault_of_process(proc: Path = Path("/proc")) -> str | None:
+    """What is wrong with the container's process, by the folder ``/proc``; None if nothing."""
+    number = "1"
+    if (proc / "1/comm").read_text().strip() == "tini":
+        children = (proc / "1/task/1/children").read_text().split()
+        if not children:
+            return "tini has no process"
+        number = children[0]
+    state = (proc / number / "stat").read_text().rpartition(")")[2].split()[0]
+    return f"process {number} {_DEAD[state]}" if state in _DEAD else None
 
 
 def fault_of_server(url: str, seconds: float = 5.0) -> str | None:
@@ -40,10 +46,8 @@ def main(arguments: list[str]) -> int:
     if arguments not in (["alive"], ["ready"]):
         print("Usage: python -m deskwork.deployments.health alive|ready", file=sys.stderr)
         return 2
-    fault = fault_of_process(Path("/proc/1/stat").read_text())
-    if fault is not None:
-        fault = f"process 1 {fault}"
-    elif arguments == ["ready"]:
+    fault = fault_of_process()
+    if fault is None and arguments == ["ready"]:
         fault = fault_of_server(os.environ.get("PREFECT_API_URL", ""))
     if fault is not None:
         print(f"Not {arguments[0]}: {fault}.", file=sys.stderr)

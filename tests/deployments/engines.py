@@ -23,6 +23,15 @@ _REGISTRIES = {
     "--tool-call-parser": re.compile(r"(_TOOL_PARSERS_TO_REGISTER|ToolCallParserEnum)\b"),
     "--reasoning-parser": re.compile(r"(_REASONING_PARSERS_TO_REGISTER|REASONING_PARSER_NAMES)\b"),
 }
+# Of the DCGM exporter's default-counters.csv (NVIDIA/dcgm-exporter, etc/), which is no package.
+_DCGM = {
+    "DCGM_FI_DEV_FB_FREE": "gauge",  # MiB
+    "DCGM_FI_DEV_FB_USED": "gauge",  # MiB
+    "DCGM_FI_DEV_GPU_TEMP": "gauge",  # degrees Celsius
+    "DCGM_FI_DEV_GPU_UTIL": "gauge",  # percent
+    "DCGM_FI_DEV_POWER_USAGE": "gauge",  # watts
+    "DCGM_FI_DEV_XID_ERRORS": "gauge",  # the last XID
+}
 # Where each package declares what its command accepts.
 _PARSERS = {
     "vllm": ("vllm/engine/arg_utils.py", "vllm/entrypoints/common/cli_args.py"),
@@ -158,6 +167,7 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         }
         if kinds:
             metrics[package] = {"version": version, "metrics": dict(sorted(kinds.items()))}
+    metrics["dcgm-exporter"] = {"version": "4.5.3", "metrics": _DCGM}
     return flags, metrics
 
 

@@ -42,7 +42,7 @@ def test_pods_are_hardened_limited_and_probed(
 ) -> None:
     security = spec["securityContext"]
     assert security["runAsNonRoot"] is True
-    assert security["runAsUser"] >= 10000
+    assert security["runAsUser"] >= 1000
     assert security["seccompProfile"] == {"type": "RuntimeDefault"}
     assert spec["automountServiceAccountToken"] is False
     assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()

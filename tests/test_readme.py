@@ -45,9 +45,9 @@ def test_there_are_commands_to_check() -> None:
 
 
 def test_every_setting_named_exists() -> None:
-    known = (ROOT / "tasks" / "settings.py").read_text() + (
-        ROOT / "tasks" / "faults.py"
-    ).read_text()
+    places = [ROOT / "tasks" / "settings.py", ROOT / "tasks" / "faults.py"]
+    places += [ROOT / "deployments" / "compose.yaml", ROOT / "deployments" / "entrypoint.sh"]
+    known = "".join(path.read_text() for path in places)
     for page in PAGES:
         for name in re.findall(r"DESKWORK_[A-Z_]+", page.read_text()):
             assert name in known, f"{page.name} names {name}"

@@ -8,7 +8,6 @@ here: its answer is `deskwork answer`, or the deployment `decide`.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -21,6 +20,7 @@ from prefect.states import Completed, Failed
 
 from deskwork.flows.forms import Form, LimitsForm, form_for
 from deskwork.flows.running import Ended, Run, run_job
+from deskwork.flows.stopping import by_worker
 from deskwork.tasks.asking import Question, question_of
 from deskwork.tasks.outcomes import outcome
 from deskwork.tasks.requests import JobRequest
@@ -47,7 +47,7 @@ async def attended(
     Raises what `run_job` does, and Prefect's `Pause` where the run is suspended.
     """
     run_id = current_run.id
-    if not _by_worker(run_id):
+    if not by_worker(run_id):
         return prefect_state(await run_job(flow, request, work, run_id))
     request = await asyncio.to_thread(_as_it_stands, request, run_id)
     # What the job asked when the run was suspended; nothing for a run that begins.
@@ -71,11 +71,6 @@ async def attended(
         if isinstance(form, LimitsForm):
             request = request.model_copy(update={"limits": form.limits()})
         question = None
-
-
-def _by_worker(run_id: str | None) -> bool:
-    """Whether a worker has started this very run, and so can start it again."""
-    return bool(run_id) and os.environ.get("PREFECT__FLOW_RUN_ID") == run_id
 
 
 async def _asked(question: Question) -> Form | None:

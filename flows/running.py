@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from deskwork.flows.stopping import end_soon, take_signals
+from deskwork.flows.stopping import end_soon, goes_on, take_signals
 from deskwork.tasks import faults
 from deskwork.tasks.arrivals import arrived
 from deskwork.tasks.deployments import lighten_events
@@ -165,6 +165,8 @@ async def run_job(
             state, reason = state_of(error)
             if state == "stopped":
                 end_soon()
+                # Left as one that runs and is held by nobody, as after a kill.
+                state, reason = ("running", "") if goes_on(flow_run) else (state, reason)
             raise
         finally:
             _leave(writer, run, state, reason)
@@ -288,7 +290,7 @@ def _standing(journal: Journal, job: Job, run: Run) -> tuple[str, float | None]:
 def _leave(writer: Writer, run: Run | None, state: str, reason: str) -> None:
     """Record the outcome and give the job back. Not async: it must work while being cancelled."""
     try:
-        if run is not None:
+        if run is not None and state != "running":
             meta: dict[str, Any] = {"state": state, "answer": run.answer}
             if reason:
                 meta["reason"] = reason

@@ -13,6 +13,9 @@ from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+import httpx
+
+from deskwork.tasks.prefect_server import credentials
 from deskwork.tasks.states import EXIT_CODES
 
 T = TypeVar("T")
@@ -64,6 +67,28 @@ def take_signals() -> None:
     if handler is not None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, handler)
+
+
+def by_worker(flow_run: str | None) -> bool:
+    """Whether a worker has started this very run, and so can start it again."""
+    return bool(flow_run) and os.environ.get("PREFECT__FLOW_RUN_ID") == flow_run
+
+
+def goes_on(flow_run: str | None) -> bool:
+    """Whether a stopped run is to be gone on with by whichever worker comes next.
+
+    So it is where its worker was stopped, or the machine: nobody has asked for the run's own end.
+    A server that doesn't answer knows of nobody. Not async: it must work while being cancelled.
+    """
+    if not by_worker(flow_run):
+        return False
+    url = f"{os.environ.get('PREFECT_API_URL')}/flow_runs/{flow_run}"
+    try:
+        answer = httpx.get(url, timeout=2.0, headers=credentials())
+        state = answer.raise_for_status().json()["state"]["type"]
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
+        return True
+    return state not in ("CANCELLING", "CANCELLED")
 
 
 def end_soon() -> None:

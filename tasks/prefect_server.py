@@ -109,7 +109,7 @@ def server_status(home: Path) -> dict[str, Any]:
     named = user_setting("PREFECT_API_URL")
     recorded = ServerRecord.read(folder.record)
     if named and not (recorded and named == recorded.api_url):
-        answers = _ask(f"{named}/health", 5.0, headers=_credentials()) == 200
+        answers = _ask(f"{named}/health", 5.0, headers=credentials()) == 200
         state = "named" if answers else "unreachable"
         return {"state": state, "api": named, "ui": ui_url_of(named)}
     lives = recorded is not None and recorded.process.lives()
@@ -259,7 +259,7 @@ def _unfinished(recorded: ServerRecord) -> int:
 
 
 def _named_server(url: str) -> ServerInfo:
-    status = _ask(f"{url}/health", 15.0, headers=_credentials())
+    status = _ask(f"{url}/health", 15.0, headers=credentials())
     if status == 200:
         return ServerInfo(url, ui_url_of(url), 0, False, None)
     hint = "Start that server, or unset PREFECT_API_URL (`prefect config unset PREFECT_API_URL`"
@@ -270,7 +270,8 @@ def _named_server(url: str) -> ServerInfo:
     raise ServerDown(f"The Prefect server at {url} {said}.", hint)
 
 
-def _credentials() -> dict[str, str]:
+def credentials() -> dict[str, str]:
+    """The headers by which the user's settings identify this process to a Prefect server."""
     if key := user_setting("PREFECT_API_KEY"):
         return {"Authorization": f"Bearer {key}"}
     if pair := user_setting("PREFECT_API_AUTH_STRING"):

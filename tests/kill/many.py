@@ -136,7 +136,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=30)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--limit", type=int, default=4, help="runs of one worker at once")
+    parser.add_argument("--limit", type=int, default=10, help="runs of one worker at once")
     parser.add_argument("--every", type=float, default=20.0, help="seconds between kills")
     parser.add_argument("--seconds", type=float, default=300.0, help="of killing")
     parser.add_argument("--outage", type=float, default=60.0, help="seconds without the server")

@@ -16,6 +16,7 @@ import httpx
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, meter_of
 from deskwork.tasks.encoding import loads
 from deskwork.tasks.gate import Gate, gate_of
+from deskwork.tasks.masking import masked
 from deskwork.tasks.model_errors import (
     BrokenStream,
     Loading,
@@ -106,8 +107,8 @@ class Endpoint:
                 )
             except DeskworkError as error:
                 # Servers echo what they refuse; what is told or recorded must not hold the key.
-                error.message = self._without_key(error.message)
-                error.hint = self._without_key(error.hint)
+                error.message = masked(error.message, self._key, "the key")
+                error.hint = masked(error.hint, self._key, "the key")
                 if not isinstance(error, Unavailable) or isinstance(error, Held):
                     raise
                 if isinstance(error, Loading):
@@ -170,13 +171,6 @@ class Endpoint:
         if reply.usage:
             meter.learn(size, (reply.usage.input or 0) + (reply.usage.output or 0))
         return reply
-
-    def _without_key(self, text: str) -> str:
-        key = self._key or ""
-        # Long messages are cut, and the cut may go through the key.
-        for end in range(len(key), min(len(key), 8) - 1, -1) if key else ():
-            text = text.replace(key[:end], "[the key]")
-        return text
 
     async def _try(self, gate: Gate, body: Sequence[bytes], size: int) -> Reply:
         headers = {**self._headers, "content-length": str(size)}

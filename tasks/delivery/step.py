@@ -10,8 +10,10 @@ from deskwork.tasks.delivery.parcel import NotReached, Parcel, Refused, Unknown
 from deskwork.tasks.delivery.record import draft_of, statuses
 from deskwork.tasks.delivery.secrets import reveal
 from deskwork.tasks.delivery.targets import REPEATABLE, Chat, Folder, Mail, Store, Target
+from deskwork.tasks.masking import masked
 from deskwork.tasks.session import Session
 from deskwork.tasks.states import WaitingForPerson
+from deskwork.tools.errors import DeskworkError
 
 
 class Delivery:
@@ -46,7 +48,7 @@ async def deliver(session: Session, delivery: Delivery) -> None:
     await session.append([draft_of(place, "started", what, repeatable=repeatable)])
     faults.point("delivering")
     try:
-        delivery.refused = await _send(target, delivery.parcel, secret)
+        delivery.refused = await _sent(target, delivery.parcel, secret)
     except (NotReached, Refused) as error:
         await session.append([draft_of(place, "failed", what, reason=error.message)])
         raise
@@ -72,6 +74,17 @@ async def _secret(target: Target) -> str:
     elif not isinstance(target, Mail | Folder | Store):
         named = target.token
     return await reveal(named) if named else ""
+
+
+async def _sent(target: Target, parcel: Parcel, secret: str) -> list[str]:
+    """As `_send`; what a server said doesn't hold the secret, whatever the server echoes."""
+    try:
+        refused = await _send(target, parcel, secret)
+    except DeskworkError as error:
+        error.message = masked(error.message, secret, "the secret")
+        error.hint = masked(error.hint, secret, "the secret")
+        raise
+    return [masked(line, secret, "the secret") for line in refused]
 
 
 async def _send(target: Target, parcel: Parcel, secret: str) -> list[str]:

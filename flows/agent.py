@@ -13,7 +13,7 @@ from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.prompts import ASK, ON_THE_WEB
 from deskwork.flows.running import Run, partial
 from deskwork.flows.sorting import budget_of
-from deskwork.tasks.connected_tools import connected_tools, named_tools
+from deskwork.tasks.connected_tools import named_tools, offered_tools
 from deskwork.tasks.printing import print_figures
 from deskwork.tasks.requests import AskRequest
 from deskwork.tasks.session import Brief
@@ -45,7 +45,7 @@ async def _work(run: Run) -> None:
         tools = await named_tools(names, session.settings.connections)
     else:
         tools = fitting_tools(documents=documents, web=web, filings=filings, workspace=programs)
-        tools += await connected_tools(session.settings.connections)
+        tools += await offered_tools(session.settings.connections)
     session.tools = {tool.name: tool for tool in tools}
 
     def brief() -> Brief:

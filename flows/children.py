@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
-from deskwork.tasks.connected_tools import connected_tools
+from deskwork.tasks.connected_tools import offered_tools
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.plan import Part
@@ -110,7 +110,7 @@ async def _investigate(
         filings = web and session.settings.web.with_filings
         workspace = bool(run.start["request"].get("workspace"))
         fitting = fitting_tools(documents=True, web=web, filings=filings, workspace=workspace)
-        fitting += await connected_tools(session.settings.connections)
+        fitting += await offered_tools(session.settings.connections)
         tools = _tools(part, fitting)
         session.tools = {tool.name: tool for tool in tools}
         files = [file.name for file in run.collection.files if file.state == "ready"]

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress as Bar
 
-from deskwork.tasks.connected_tools import connected_tools, named_tools
+from deskwork.tasks.connected_tools import connected_tools, is_offered, named_tools
 from deskwork.tasks.settings import load_settings
 from deskwork.tools.collection import Collection
 from deskwork.tools.desk import DocumentDesk
@@ -86,6 +86,7 @@ def tools(as_json: bool) -> None:
                 "description": tool.description,
                 "parameters": tool.parameters,
                 "repeatable": tool.repeatable,
+                "offered": is_offered(tool),
             }
             for tool in found
         ]
@@ -95,6 +96,8 @@ def tools(as_json: bool) -> None:
         names = ", ".join(tool.parameters["properties"])
         click.echo(f"{tool.name}({names})")
         click.echo(f"    {tool.description.splitlines()[0]}")
+        if not is_offered(tool):
+            click.echo("    It may change something outside: jobs have it by --tool alone.")
 
 
 @click.command()

@@ -38,7 +38,7 @@ def read_connections(tables: dict[str, Any]) -> Connections:
 
 
 def _server(name: str, row: Any) -> McpServer:
-    texts, lists = ("url", "key_env"), ("command", "env")
+    texts, lists = ("url", "key_env"), ("command", "env", "allow")
     made = McpServer(name, **_checked("mcp", name, row, texts, lists, ("seconds",)))
     if bool(made.command) == bool(made.url):
         raise WrongUse(

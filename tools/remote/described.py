@@ -25,7 +25,12 @@ class Given(BaseModel):
 
 @dataclass(frozen=True)
 class DescribedTool(Tool):
-    """A tool with a schema of its own; ``function`` takes the arguments as one dictionary."""
+    """A tool with a schema of its own; ``function`` takes the arguments as one dictionary.
+
+    ``allowed`` is whether a person allowed it in the settings, by its name.
+    """
+
+    allowed: bool = False
 
     def check(self, arguments: dict[str, Any]) -> BaseModel:
         """The arguments, if they fit the schema. Raises `WrongArguments`."""
@@ -48,7 +53,14 @@ class DescribedTool(Tool):
 
 
 def described(
-    server: str, name: str, about: str, schema: dict[str, Any], call: Call, *, repeatable: bool
+    server: str,
+    name: str,
+    about: str,
+    schema: dict[str, Any],
+    call: Call,
+    *,
+    repeatable: bool,
+    allowed: bool = False,
 ) -> DescribedTool:
     """A tool ``SERVER_NAME``. Raises `WrongUse` for a schema that is none."""
     from jsonschema import Draft202012Validator, SchemaError
@@ -63,4 +75,4 @@ def described(
             f"Mend {server}, or take it out of deskwork.toml.",
         ) from None
     text = about.strip()[:_LONGEST_DESCRIPTION] or name
-    return DescribedTool(full, text, parameters, call, repeatable, Given)
+    return DescribedTool(full, text, parameters, call, repeatable, Given, allowed=allowed)

@@ -31,7 +31,8 @@ _MOST_TOOLS = 100
 class McpServer:
     """A server of the settings: a ``command`` that speaks on standard input and output, or a
     ``url``. ``env`` names variables of this environment that the command gets; ``key_env`` names
-    the one with the key that is sent to the url. ``seconds`` bounds one call.
+    the one with the key that is sent to the url. ``allow`` names those of its tools, by its own
+    names, that may change something and that jobs have unasked. ``seconds`` bounds one call.
     """
 
     name: str
@@ -39,12 +40,13 @@ class McpServer:
     url: str = ""
     env: tuple[str, ...] = ()
     key_env: str = ""
+    allow: tuple[str, ...] = ()
     seconds: float = 120.0
 
 
 async def mcp_tools(server: McpServer) -> list[DescribedTool]:
     """The server's tools as ``NAME_tool``. One is repeatable only where the server says that it
-    only reads. Raises `WrongUse` when it can't be had.
+    only reads. Raises `WrongUse` when it can't be had, or lacks a tool that ``allow`` names.
     """
     try:
         import mcp  # noqa: F401 - whether the extra is installed
@@ -64,6 +66,12 @@ async def mcp_tools(server: McpServer) -> list[DescribedTool]:
             rows += listed.tools
     except Exception as error:  # noqa: BLE001 - whatever a server does, it is told
         raise _failed(server, error) from None
+    missing = {*server.allow} - {row.name for row in rows}
+    if missing:
+        raise WrongUse(
+            f"The MCP server {server.name} has no tool {', '.join(sorted(missing))}.",
+            f"Mend `allow` in [mcp.{server.name}]; `deskwork tools` lists its tools.",
+        )
     return [_tool(server, row) for row in rows[:_MOST_TOOLS]]
 
 
@@ -90,7 +98,15 @@ def _tool(server: McpServer, row: Any) -> DescribedTool:
         return _result(result)
 
     about = row.description or row.title or row.name
-    return described(server.name, row.name, about, row.input_schema, call, repeatable=reads)
+    return described(
+        server.name,
+        row.name,
+        about,
+        row.input_schema,
+        call,
+        repeatable=reads,
+        allowed=row.name in server.allow,
+    )
 
 
 def _result(result: Any) -> ToolResult:

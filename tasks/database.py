@@ -123,7 +123,7 @@ class Database:
         if self.path:
             self.name = self.path.as_posix()
             with self._errors("opened"):
-                home.mkdir(parents=True, exist_ok=True)
+                home.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.engine = _sqlite_engine(self.path, busy_seconds)
         else:
             self.engine = _server_engine(str(url))

@@ -140,6 +140,7 @@ class Folder:
 
     def make(self) -> None:
         """Create the folders."""
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.work.mkdir(parents=True, exist_ok=True)
 
 

@@ -12,7 +12,7 @@ import pytest
 from deskwork.flows.command import cli
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -65,6 +65,12 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links {target}"
+
+
+def test_every_test_that_shows_something_is_there() -> None:
+    for page in PAGES:
+        for target in re.findall(r"`(tests/[\w/.]+)`", page.read_text()):
+            assert (ROOT / target).exists(), f"{page.name} names {target}"
 
 
 def test_the_readme_is_short() -> None:

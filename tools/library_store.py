@@ -55,7 +55,7 @@ class LibraryStore:
     def __init__(self, home: Path) -> None:
         self.path = home / "library.db"
         try:
-            home.mkdir(parents=True, exist_ok=True)
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise StorageError(f"The folder {home} can't be made: {error.strerror}.") from None
         with self.connect() as connection:

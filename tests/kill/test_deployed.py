@@ -68,24 +68,6 @@ def test_a_worker_s_run_is_killed_and_retried_by_the_button(up: Desk) -> None:
     eventually(lambda: up.states_of(run) == {"COMPLETED", "CRASHED"})
 
 
-def test_a_desk_that_was_put_down_goes_on_when_it_is_up_again(up: Desk) -> None:
-    task = Task(up, "put down", turns=3)
-    hold(task, script.keys_of("put down", 1)[2])
-    run = trigger(task)
-    eventually((task.folder / "held").exists)
-    assert up.call("down").returncode == 0
-    job = task.job()
-    assert job is not None
-    assert job.state == "running"
-    task.take_stock()
-    (task.folder / "hold").unlink()
-
-    assert up.call("up").returncode == 0
-    eventually(lambda: up.api(f"/flow_runs/{run}")["state"]["type"] == "COMPLETED")
-    assert task.problems() == []
-    assert task.flow_run() == run
-
-
 def test_worker_and_run_are_killed_and_the_command_goes_on(up: Desk) -> None:
     task = Task(up, "orphaned", turns=3)
     hold(task, script.keys_of("orphaned", 1)[0])

@@ -141,9 +141,23 @@ def test_a_worker_killed_with_its_runs_and_a_cancelled_run(
     set_state(desk, run, "SCHEDULED", "AwaitingRetry")
     eventually(lambda: state_of(desk, run) == "COMPLETED", workers[0])
     assert task.problems() == []
-    assert "Crashed" not in history_of(desk, run)
+    history = history_of(desk, run)
+    assert "Crashed" not in history[: history.index("Cancelled")]
+
+    # Workers that are stopped leave their runs to the next one.
+    task = Task(desk, "left", turns=3)
+    hold(task, script.keys_of("left", 1)[0])
+    run = trigger(task)
+    eventually((task.folder / "held").exists, workers[0])
     for one in workers:
         one.stop()
+    (task.folder / "hold").unlink()
+    task.take_stock()
+    last = worker("last")
+    eventually(lambda: state_of(desk, run) == "COMPLETED", last)
+    assert task.problems() == []
+    assert task.flow_run() == run
+    last.stop()
 
     # The same for a command's run, which no worker has.
     task = Task(desk, "command", turns=3)

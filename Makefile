@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: install demo test lint llamacpp test-llamacpp soak soak-many bench constraints clean
+.PHONY: install demo test lint audit llamacpp test-llamacpp soak soak-many bench constraints clean
 
 install: $(STAMP)
 
@@ -28,6 +28,10 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Known vulnerabilities of the pinned dependencies; a database that can't be reached fails nothing.
+audit: install
+	@UV_SYSTEM_CERTS=1 $(BIN)/python .ci/audit.py
 
 test: install lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

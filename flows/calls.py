@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from deskwork.flows.launching import launch
 from deskwork.tasks.briefing_requests import BriefingRequest, request_by_hand
 from deskwork.tasks.briefings import read_briefing
-from deskwork.tasks.delivery.secrets import check_here
+from deskwork.tasks.delivery.targets import check_here
 from deskwork.tasks.encoding import clean
 from deskwork.tasks.issues import check_filings, issue_of
 from deskwork.tasks.limits import Limits

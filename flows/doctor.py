@@ -9,6 +9,7 @@ from deskwork.flows.probes import Check, Probes
 from deskwork.tasks.discovery import discover
 from deskwork.tasks.prefect_server import server_status
 from deskwork.tasks.retries import RetryPolicy
+from deskwork.tasks.secrets import reveal
 from deskwork.tasks.settings import Settings, load_settings
 from deskwork.tasks.workbench import Workbench
 from deskwork.tools.errors import DeskworkError
@@ -57,12 +58,28 @@ async def _model(bench: Workbench) -> list[Check]:
             )
         ]
     bench.endpoint.retries = RetryPolicy(quick_tries=1, loading_longest=0)
+    key = await _key(bench.settings)
+    if not key.ok:
+        return [key]
     known = await discover(bench.endpoint, bench.settings.model)
     window = bench.settings.profile.context_window or known.context_window
     said = f"{window:,} tokens" if window else "not known; the endpoint doesn't say"
     mend = "" if window else f'Set context_window under [models."{bench.settings.model}"].'
     checks = await Probes(bench.endpoint, bench.settings, bench.blobs).all()
-    return [*checks, Check("window", True, said, mend)]
+    return [key, *checks, Check("window", True, said, mend)]
+
+
+async def _key(settings: Settings) -> Check:
+    """Where the key comes from; never the key."""
+    if settings.key_at is None:
+        if settings.model_key:
+            return Check("key", True, "from DESKWORK_MODEL_KEY or `model_key` in deskwork.toml")
+        return Check("key", True, "none is set")
+    try:
+        await reveal(settings.key_at, settings.home)
+    except DeskworkError as error:
+        return Check("key", False, error.message, error.hint)
+    return Check("key", True, f"from {settings.key_at}")
 
 
 def _prefect(settings: Settings) -> Check:

@@ -116,6 +116,7 @@ def settings_of(request: JobRequest, recorded: dict[str, Any] | None = None) -> 
         model=recorded["model"],
         model_url=url,
         model_key=settings.model_key if mine else None,
+        key_at=settings.key_at if mine else None,
         profile=limited(profile, settings.models.get(recorded["model"])),
         own_profiles=own,
         schedule=read_schedule(recorded.get("schedule", {})),

@@ -27,6 +27,7 @@ from deskwork.tasks.delivery import targets
 from deskwork.tasks.delivery.targets import Form, Target
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.schedule import Asked
+from deskwork.tasks.secrets import Secret
 from deskwork.tools.errors import BadFile, WrongUse
 
 PLACEHOLDERS = ("date", "company", "form", "accession", "since")
@@ -207,8 +208,8 @@ def _keys_at(where: Sequence[Any]) -> list[str]:
     own: dict[str, type[BaseModel]] = {
         "sources": Sources, "schedule": Timing, "trigger": Trigger, "filings": Filings,
         "limits": Limits, "mail": targets.Mail, "chat": targets.Chat, "webhook": targets.Webhook,
-        "folder": targets.Folder, "store": targets.Store, "password": targets.Secret,
-        "token": targets.Secret, "url": targets.Secret,
+        "folder": targets.Folder, "store": targets.Store, "password": Secret,
+        "token": Secret, "url": Secret,
     }  # fmt: skip
     kind = own.get(str(where[-1]), Briefing) if where else Briefing
     return [field.alias or name for name, field in kind.model_fields.items()]

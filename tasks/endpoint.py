@@ -29,6 +29,7 @@ from deskwork.tasks.model_errors import (
 from deskwork.tasks.protocol import Codec
 from deskwork.tasks.replies import Reply
 from deskwork.tasks.retries import DEFAULT_RETRIES, RetryPolicy
+from deskwork.tasks.secrets import SecretAway
 from deskwork.tasks.sse import EventDecoder
 from deskwork.tools.errors import DeskworkError, Stop
 
@@ -48,7 +49,8 @@ class Endpoint:
 
     ``idle_seconds`` is how long the server may be silent, not how long a reply may take:
     thinking can last for many minutes, and keep-alives count as life signs. All endpoints of one
-    address share what is known of it (`gate`) and its ``allowance``.
+    address share what is known of it (`gate`) and its ``allowance``. ``look_up`` gives the key
+    where ``key`` doesn't; it is called before the first request.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Endpoint:
         codec: Codec,
         key: str | None = None,
         *,
+        look_up: Callable[[], Awaitable[str | None]] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         retries: RetryPolicy = DEFAULT_RETRIES,
         idle_seconds: float = 600.0,
@@ -69,7 +72,7 @@ class Endpoint:
         self._allowance = allowance
         self._place = urlsplit(url).netloc
         self._key = key
-        self._headers = {"content-type": "application/json", **codec.headers(key)}
+        self._look_up = look_up
         self._sleep = sleep
         self.streams: bool | None = None
         """Whether the last reply came in pieces; None before the first."""
@@ -101,6 +104,7 @@ class Endpoint:
         failed, loading, held_until = 0, 0.0, 0.0
         while True:
             try:
+                await self._find_key()
                 held_until = await self._until_free(gate, held_until, on_trouble)
                 return await gate.pass_through(
                     lambda: self._send(gate, body, size), self.retries.back_off
@@ -131,13 +135,29 @@ class Endpoint:
         ``path`` stands under the endpoint's address, or under its host alone.
         """
         base = urlunsplit((*urlsplit(self.url)[:2], "", "", "")) if from_root else self.url
-        with contextlib.suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError):
+        failures = (httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, Unavailable)
+        with contextlib.suppress(*failures):
+            await self._find_key()
             # httpx limits each silence; a server that drips would be listened to for ever.
             async with asyncio.timeout(10.0):
                 found = await self._client.get(base + path, headers=self._headers)
             value = loads(found.content) if found.status_code == 200 else {}
             return value if isinstance(value, dict) else {}
         return {}
+
+    async def _find_key(self) -> None:
+        """Look the key up, once. Raises `Unavailable` where it can't be had now."""
+        if self._look_up is None:
+            return
+        try:
+            self._key = await self._look_up()
+        except SecretAway as error:
+            raise Unavailable(error.message, error.hint) from None
+        self._look_up = None
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"content-type": "application/json", **self.codec.headers(self._key)}
 
     async def _until_free(
         self,

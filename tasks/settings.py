@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import ValidationError
+
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
 from deskwork.tasks.connection_settings import CONNECTIONS, Connections, read_connections
 from deskwork.tasks.job_workspace import read_workspace
 from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
 from deskwork.tasks.schedule import Schedule, read_schedule
+from deskwork.tasks.secrets import Secret
 from deskwork.tasks.web_settings import read_web
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.plugins import PROFILES, added
@@ -43,6 +46,7 @@ _KEYS = {
     "idle_seconds": "DESKWORK_IDLE_SECONDS",
     "recover": "DESKWORK_RECOVER",
 }
+_KEY_PLACES = {"file": "DESKWORK_MODEL_KEY_FILE", "block": "DESKWORK_MODEL_KEY_BLOCK"}
 RECOVER = ("deployed", "all", "none")
 """Which dead runs a worker goes on with: those that a worker had, plain calls' too, or none."""
 
@@ -93,13 +97,18 @@ class ModelLimits:
 
 @dataclass(frozen=True)
 class Settings:
-    """What one run uses. ``idle_seconds``: how long an endpoint may be silent in mid-reply."""
+    """What one run uses. ``idle_seconds``: how long an endpoint may be silent in mid-reply.
+
+    ``key_at`` is where the key is that ``model_key`` doesn't hold; it is looked up when the
+    endpoint is asked.
+    """
 
     home: Path
     model_url: str | None
     model: str
     profile: Profile
     model_key: str | None = field(default=None, repr=False)
+    key_at: Secret | None = None
     database_url: str | None = field(default=None, repr=False)
     blobs_url: str | None = None
     idle_seconds: float = 600.0
@@ -184,6 +193,7 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
     if url is not None:
         own = {**_of_tables("deskwork.profiles", added(PROFILES)), **own}
     models = _models(table.get("models", {}))
+    key, key_at = _key_of(values.get("model_key"))
     model = str(values["model"]) if url else BUILTIN_MODEL
     profile = find_profile(
         values.get("profile") if url else "gateway",
@@ -197,7 +207,8 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         model_url=str(url).rstrip("/") if url else None,
         model=model,
         profile=limited(profile, models.get(model)),
-        model_key=_key(values.get("model_key")),
+        model_key=key,
+        key_at=key_at,
         database_url=values.get("database_url"),
         blobs_url=values.get("blobs_url"),
         idle_seconds=_number("idle_seconds", values.get("idle_seconds", 600.0)),
@@ -233,13 +244,30 @@ def _read_file(home: Path) -> dict[str, Any]:
     return {}
 
 
-def _key(value: Any) -> str | None:
+def _key_of(value: Any) -> tuple[str | None, Secret | None]:
+    """The model's key, or where it is; a variable goes before the file's line."""
+    if not os.environ.get(_KEYS["model_key"]):
+        for place, variable in _KEY_PLACES.items():
+            if named := os.environ.get(variable):
+                value = {place: str(Path(named).absolute()) if place == "file" else named}
+                break
+    if not isinstance(value, dict):
+        return checked_key(value, "DESKWORK_MODEL_KEY"), None
+    try:
+        return None, Secret.model_validate(value)
+    except ValidationError:
+        raise WrongUse(
+            "`model_key` in deskwork.toml is not of the right form.",
+            'It is the key, or names its place: {env = "VARIABLE"}, {file = "/PATH"} or '
+            '{block = "NAME"}, a Prefect Secret block.',
+        ) from None
+
+
+def checked_key(value: Any, place: str) -> str | None:
     """The key without the line end that files have; it must fit into a header."""
     key = str(value).strip() if value is not None else ""
     if not key.isascii() or not key.isprintable():
-        raise WrongUse(
-            "DESKWORK_MODEL_KEY holds characters that no key has.", "Copy the key once more."
-        )
+        raise WrongUse(f"{place} holds characters that no key has.", "Copy the key once more.")
     return key or None
 
 

@@ -20,8 +20,9 @@ from deskwork.tasks.job_workspace import JobWorkspace
 from deskwork.tasks.journal import Journal
 from deskwork.tasks.progress import tell
 from deskwork.tasks.protocol import open_codec
+from deskwork.tasks.secrets import reveal
 from deskwork.tasks.session import Session
-from deskwork.tasks.settings import Settings, load_settings
+from deskwork.tasks.settings import Settings, checked_key, load_settings
 from deskwork.tools.library import Collection, Library
 from deskwork.tools.library import Progress as Indexed
 from deskwork.tools.web.access import Web
@@ -61,10 +62,16 @@ class Workbench:
             settings.model_url or BUILTIN_URL,
             open_codec(settings.profile),
             settings.model_key,
+            look_up=self._key if settings.key_at else None,
             transport=transport,
             idle_seconds=settings.idle_seconds,
             allowance=settings.allowance,
         )
+
+    async def _key(self) -> str | None:
+        place = self.settings.key_at
+        assert place is not None
+        return checked_key(await reveal(place, self.settings.home), str(place))
 
     @cached_property
     def web(self) -> Web:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from deskwork.tasks import faults
 from deskwork.tasks.delivery import copies, mail, messages
 from deskwork.tasks.delivery.parcel import NotReached, Parcel, Refused, Unknown
 from deskwork.tasks.delivery.record import draft_of, statuses
-from deskwork.tasks.delivery.secrets import reveal
 from deskwork.tasks.delivery.targets import REPEATABLE, Chat, Folder, Mail, Store, Target
 from deskwork.tasks.masking import masked
+from deskwork.tasks.secrets import NoSecret, SecretAway, reveal
 from deskwork.tasks.session import Session
 from deskwork.tasks.states import WaitingForPerson
 from deskwork.tools.errors import DeskworkError
@@ -44,7 +45,7 @@ async def deliver(session: Session, delivery: Delivery) -> None:
         return
     if known.get("status") == "started" and not repeatable:
         raise _unknown(session.job, what, "it began, and its end was not recorded")
-    secret = await _secret(target)
+    secret = await _secret(target, session.settings.home)
     await session.append([draft_of(place, "started", what, repeatable=repeatable)])
     faults.point("delivering")
     try:
@@ -67,13 +68,18 @@ def _unknown(job: str, what: str, why: str) -> WaitingForPerson:
     )
 
 
-async def _secret(target: Target) -> str:
+async def _secret(target: Target, home: Path) -> str:
     named = target.password if isinstance(target, Mail) else None
     if isinstance(target, Chat):
         named = target.url
     elif not isinstance(target, Mail | Folder | Store):
         named = target.token
-    return await reveal(named) if named else ""
+    try:
+        return await reveal(named, home) if named else ""
+    except SecretAway as error:
+        raise NotReached(error.message, error.hint) from None
+    except NoSecret as error:
+        raise Refused(error.message, error.hint) from None
 
 
 async def _sent(target: Target, parcel: Parcel, secret: str) -> list[str]:

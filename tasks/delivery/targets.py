@@ -1,14 +1,19 @@
 """Where a standing report is delivered to, as its YAML file says it. No secret stands in it.
 
-A secret is named: an environment variable, or a Prefect Secret block, of the machine that delivers.
+A secret is named: an environment variable, a file or a Prefect Secret block, of the machine that
+delivers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from deskwork.tasks.secrets import NoSecret, Secret, here
+from deskwork.tools.errors import WrongUse
 
 Form = Literal["md", "html", "docx", "pdf", "xlsx", "json"]
 """A form of the report."""
@@ -22,26 +27,6 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Secret(_Part):
-    """The name of a secret, never its value."""
-
-    env: str = Field(
-        default="",
-        pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$",
-        description="The environment variable that holds it.",
-    )
-    block: str = Field(default="", description="The Prefect Secret block that holds it.")
-
-    @model_validator(mode="after")
-    def _one(self) -> Secret:
-        if bool(self.env) == bool(self.block):
-            raise ValueError("it names one secret: `env: VARIABLE`, or `block: NAME`")
-        return self
-
-    def __str__(self) -> str:
-        return self.env or f"the Secret block {self.block}"
 
 
 class Mail(_Part):
@@ -150,3 +135,17 @@ def secrets_of(target: Target) -> list[Secret]:
     """The secrets that a delivery needs."""
     named = [getattr(target, name, None) for name in ("password", "url", "token")]
     return [secret for secret in named if isinstance(secret, Secret)]
+
+
+def check_here(targets: Iterable[Target]) -> None:
+    """Raise `WrongUse` for a secret that isn't here, before a run that this process makes."""
+    for target in targets:
+        for secret in secrets_of(target):
+            if secret.block:
+                continue  # its server may not run yet
+            try:
+                here(secret)
+            except NoSecret as error:
+                raise WrongUse(
+                    f"{error.message} The delivery ({target}) needs it.", error.hint
+                ) from None

@@ -99,13 +99,13 @@ def _blobs(base: sqlite3.Connection) -> Iterator[bytes]:
 
 
 class Keyed(Front):
-    """A home whose worker has the secrets in its environment, as a person sets them."""
+    """A home whose worker has settings of its own, as a person exports them before ``up``."""
 
-    secrets: dict[str, str]
+    settings: dict[str, str]
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**super().environment, **self.secrets}
+        return {**super().environment, **self.settings}
 
     def all(self, what: str) -> list[dict[str, Any]]:
         """Every row of a kind that the Prefect API tells."""
@@ -178,13 +178,14 @@ def echoing() -> Iterator[tuple[str, str, list[str]]]:
 def test_no_planted_secret_is_kept_or_told(tmp_path: Path, database: str) -> None:
     home = tmp_path / "home"
     script.write_files(home / "inbox", "a")
-    certificate = mail.certificate(tmp_path)
+    certificate, key_file = mail.certificate(tmp_path), tmp_path / "key"
+    key_file.write_text(f"{KEY}\n")
     with echoing() as (url, hook, came), mail.mailbox(certificate=certificate) as box:
         front = Keyed(home)
-        front.secrets = {
+        front.settings = {
             "DESKWORK_MODEL_URL": url,
             "DESKWORK_MODEL": "scripted",
-            "DESKWORK_MODEL_KEY": KEY,
+            "DESKWORK_MODEL_KEY_FILE": str(key_file),
             "PLANTED_MAIL": mail.PASSWORD,
             "SSL_CERT_FILE": str(certificate),
             **({"DESKWORK_DATABASE_URL": database} if database else {}),
@@ -198,9 +199,8 @@ def test_no_planted_secret_is_kept_or_told(tmp_path: Path, database: str) -> Non
     assert f"Bearer {KEY}" in came
     assert f"Bearer {TOKEN}" in came
     assert box.logins == ["desk"]
+    assert found.where(str(key_file)) == ["doctor"]
     found.files(home)
-    found.files(tmp_path)
-    found.parts.pop(str(certificate))
     if database:
         found.parts["the journal"] = rows_of(database)
 
@@ -210,10 +210,10 @@ def test_no_planted_secret_is_kept_or_told(tmp_path: Path, database: str) -> Non
     assert "the journal" in told or str(home / "journal.db rows") in told
     assert {"flow_runs", "artifacts"} <= set(found.where(QUESTION) + told)
     assert "no use for" in str(found.parts["logs"]) + str(found.parts["artifacts"])
-    (tmp_path / "hidden").write_bytes(base64.b64encode(b"x" + KEY.encode()))
-    hidden = Found()
-    hidden.files(tmp_path)
-    assert [Path(where).name for where in hidden.where(KEY)] == ["hidden"]
+    (tmp_path / "encoded").write_bytes(base64.b64encode(b"x" + KEY.encode()))
+    planted = Found()
+    planted.files(tmp_path)
+    assert {Path(where).name for where in planted.where(KEY)} == {"key", "encoded"}
 
     assert {name: found.where(secret) for name, secret in PLANTED.items()} == {
         name: [] for name in PLANTED

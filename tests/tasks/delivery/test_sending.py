@@ -17,8 +17,8 @@ from deskwork.tasks.delivery.copies import copy_to_folder, copy_to_store
 from deskwork.tasks.delivery.mail import send_mail
 from deskwork.tasks.delivery.messages import post, say
 from deskwork.tasks.delivery.parcel import NotReached, Parcel, Refused, Unknown
-from deskwork.tasks.delivery.secrets import reveal
-from deskwork.tasks.delivery.targets import Folder, Mail, Secret, Store, Webhook
+from deskwork.tasks.delivery.targets import Folder, Mail, Store, Webhook
+from deskwork.tasks.secrets import NoSecret, Secret, reveal
 from tests.tasks.delivery.mailbox import PASSWORD, certificate, mailbox
 
 
@@ -216,7 +216,7 @@ def test_a_folder_or_a_store_that_can_not_be_written_is_told(
 async def test_a_secret_that_is_missing_is_told_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(Refused, match="variable MAIL_PASSWORD is not set"):
-        await reveal(Secret(env="MAIL_PASSWORD"))
+    with pytest.raises(NoSecret, match="variable MAIL_PASSWORD is not set"):
+        await reveal(Secret(env="MAIL_PASSWORD"), Path("home"))
     monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)
-    assert await reveal(Secret(env="MAIL_PASSWORD")) == PASSWORD
+    assert await reveal(Secret(env="MAIL_PASSWORD"), Path("home")) == PASSWORD

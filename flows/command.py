@@ -15,6 +15,7 @@ import click
 from deskwork.flows import (
     command_documents,
     command_machine,
+    command_metrics,
     command_record,
     command_review,
     command_run,
@@ -44,6 +45,7 @@ for module in (
     command_record,
     command_review,
     command_machine,
+    command_metrics,
 ):
     for command in module.COMMANDS:
         cli.add_command(command)

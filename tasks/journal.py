@@ -282,6 +282,33 @@ class Journal:
             return [(number, meta) for number, meta in replies if "copied" not in meta]
 
     @waiting
+    def heads(self) -> dict[str, tuple[int, float]]:
+        """Each job's last seq, and when that entry was made (Unix seconds)."""
+        last = sa.select(entries.c.job, sa.func.max(entries.c.seq).label("seq"))
+        heads = last.group_by(entries.c.job).subquery()
+        query = sa.select(entries.c.job, entries.c.seq, entries.c.created).join(
+            heads, sa.and_(entries.c.job == heads.c.job, entries.c.seq == heads.c.seq)
+        )
+        with self.database.read() as connection:
+            return {row.job: (row.seq, row.created) for row in connection.execute(query)}
+
+    @waiting
+    def spent(self, job: str, *, after: int, until: int) -> list[tuple[str, int, dict[str, Any]]]:
+        """(kind, conversation, meta) of what opened conversations and what cost.
+
+        Of the entries behind ``after``, up to ``until``.
+        """
+        kinds = ("conversation", "assistant", "discarded", "tool")
+        query = (
+            sa.select(entries.c.kind, entries.c.conversation, entries.c.meta)
+            .where(entries.c.job == job, entries.c.kind.in_(kinds))
+            .where(entries.c.seq > after, entries.c.seq <= until)
+            .order_by(entries.c.seq)
+        )
+        with self.database.read() as connection:
+            return [(kind, number, loads(meta)) for kind, number, meta in connection.execute(query)]
+
+    @waiting
     def conversations(self, job: str) -> dict[int, dict[str, Any]]:
         """Number → meta of a job's conversations: label, model, tier, protocol, profile."""
         query = sa.select(entries.c.conversation, entries.c.meta).where(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,25 @@ import promql_parser
 import pytest
 import yaml
 
+from deskwork.tasks.journal import Journal
+from deskwork.tasks.metrics import registry_of
 from tests.deployments import manifests
 
 WATCHING = manifests.DEPLOYMENTS / "watching"
 DASHBOARD: dict[str, Any] = json.loads((WATCHING / "engines.json").read_text())
-RULES: dict[str, Any] = yaml.safe_load((WATCHING / "engines.rules.yaml").read_text())
+OWN: dict[str, Any] = json.loads((WATCHING / "deskwork.json").read_text())
+RULES: list[dict[str, Any]] = [
+    yaml.safe_load((WATCHING / f"{name}.rules.yaml").read_text())
+    for name in ("engines", "deskwork")
+]
+EMPTY = Journal.open(None, Path(tempfile.mkdtemp()))
 _SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "gauge": ("",), "counter": ("_total",)}
 
 
 def exported() -> set[str]:
-    """The series of the engines and the DCGM exporter, under the names they have in Prometheus."""
-    found = {"up"}
+    """The series of Deskwork, the engines and the DCGM exporter, as Prometheus names them."""
+    found = {"up", *(family.name for family in registry_of(EMPTY).collect())}
+    found |= {f"{name}_total" for name in found}
     for source in json.loads((WATCHING / "metrics.json").read_text()).values():
         for name, kind in source["metrics"].items():
             stem = name.removesuffix("_total") if kind == "counter" else name
@@ -44,8 +53,8 @@ def series(query: str) -> Iterator[str]:
     yield from names
 
 
-PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
-ALERTS = [rule for group in RULES["groups"] for rule in group["rules"]]
+PANELS = [p for board in (DASHBOARD, OWN) for p in board["panels"] if p["type"] != "row"]
+ALERTS = [rule for rules in RULES for group in rules["groups"] for rule in group["rules"]]
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p["title"])
@@ -64,8 +73,8 @@ def test_an_alert_parses_reads_what_is_exported_and_says_what_to_do(rule: dict[s
     names = list(series(rule["expr"]))
     assert names
     assert set(names) <= exported()
-    assert re.fullmatch(r"\d+m", rule["for"])
-    assert rule["labels"]["severity"] in ("warning", "critical")
+    assert re.fullmatch(r"\d+m", rule.get("for", "0m"))
+    assert rule["labels"]["severity"] in ("info", "warning", "critical")
     assert rule["annotations"]["summary"].endswith(".")
     assert rule["annotations"]["description"].endswith(".")
 
@@ -88,13 +97,18 @@ def test_a_query_over_no_metric_of_the_engines_is_found_out() -> None:
         list(series("sum(rate(vllm:prompt_tokens_total[5m])"))
 
 
-def test_the_dashboard_is_whole() -> None:
-    identities = [panel["id"] for panel in DASHBOARD["panels"]]
+@pytest.mark.parametrize(
+    ("board", "variables"),
+    [(DASHBOARD, {"source", "model"}), (OWN, {"source"})],
+    ids=["engines", "deskwork"],
+)
+def test_a_dashboard_is_whole(board: dict[str, Any], variables: set[str]) -> None:
+    identities = [panel["id"] for panel in board["panels"]]
     assert len(identities) == len(set(identities))
-    places = [tuple(panel["gridPos"][k] for k in ("x", "y")) for panel in DASHBOARD["panels"]]
+    places = [tuple(panel["gridPos"][k] for k in ("x", "y")) for panel in board["panels"]]
     assert len(places) == len(set(places))
-    assert {v["name"] for v in DASHBOARD["templating"]["list"]} == {"source", "model"}
-    for panel in DASHBOARD["panels"]:
+    assert {v["name"] for v in board["templating"]["list"]} == variables
+    for panel in board["panels"]:
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
 
 

@@ -16,7 +16,6 @@ import httpx
 from deskwork.tasks.allowance import NO_LIMIT, Allowance, meter_of
 from deskwork.tasks.encoding import loads
 from deskwork.tasks.gate import Gate, gate_of
-from deskwork.tasks.masking import masked
 from deskwork.tasks.model_errors import (
     BrokenStream,
     Loading,
@@ -32,6 +31,7 @@ from deskwork.tasks.retries import DEFAULT_RETRIES, RetryPolicy
 from deskwork.tasks.secrets import SecretAway
 from deskwork.tasks.sse import EventDecoder
 from deskwork.tools.errors import DeskworkError, Stop
+from deskwork.tools.masking import masked
 
 
 class NotReachable(Unavailable):

@@ -10,11 +10,11 @@ from deskwork.tasks.delivery import copies, mail, messages
 from deskwork.tasks.delivery.parcel import NotReached, Parcel, Refused, Unknown
 from deskwork.tasks.delivery.record import draft_of, statuses
 from deskwork.tasks.delivery.targets import REPEATABLE, Chat, Folder, Mail, Store, Target
-from deskwork.tasks.masking import masked
 from deskwork.tasks.secrets import NoSecret, SecretAway, reveal
 from deskwork.tasks.session import Session
 from deskwork.tasks.states import WaitingForPerson
 from deskwork.tools.errors import DeskworkError
+from deskwork.tools.masking import masked
 
 
 class Delivery:

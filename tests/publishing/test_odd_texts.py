@@ -240,3 +240,18 @@ def test_no_form_shows_the_ids_of_figures(published: Published) -> None:
         words = words_of(published.folder, form)
         assert not any(figure in words for figure in published.figures), form
         assert "7.8% = ($8,426 million - $7,813 million) / $7,813 million" in words, form
+
+
+def test_a_text_brings_no_script_into_the_page(published: Published, tmp_path: Path) -> None:
+    text = (
+        "# Sales <script>alert(1)</script>\n\n## Summary\n\nUp <img src=x onerror=alert(2)> and "
+        "[here](javascript:alert(3)) and ![it](javascript:alert(4)).\n\n"
+        "| a | b |\n|---|---|\n| <script>alert(5)</script> | <iframe src=//x.example> |\n\n"
+        "```\n</pre><script>alert(6)</script>\n```\n\n## Limits\n\n<svg/onload=alert(7)>\n"
+    )
+    made(published, tmp_path, text)
+    page = (tmp_path / "report.html").read_text()
+    assert [f"alert({number})" in page for number in (1, 2, 5, 6, 7)] == [True] * 5
+    tags = re.findall(r"<(?:script|img|iframe|svg)\b[^>]*>", page)
+    assert not [tag for tag in tags if "alert" in tag or "x.example" in tag or tag == "<script>"]
+    assert not re.findall(r"(?:href|src)=[\"']?\s*javascript:", page, re.I)

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from deskwork.tools.errors import DeskworkError, ToolError, WrongUse
+from deskwork.tools.masking import masked
 from deskwork.tools.remote.described import DescribedTool, described
 from deskwork.tools.tool import ToolResult
 from deskwork.tools.web.addresses import Allowed, Guard, system_resolver
@@ -151,7 +152,9 @@ def _tool(
                 values = value if isinstance(value, list) else [value]
                 query += [(row["name"], _text(one)) for one in values]
         answer = await client.get(base + filled + ("?" + urlencode(query) if query else ""))
-        body = answer.body.decode(errors="replace")
+        # An interface that echoes its requests would put the key into the history.
+        value = os.environ.get(api.key_env) if api.key_env else None
+        body = masked(answer.body.decode(errors="replace"), value, "the key")
         failed = answer.status >= 400
         head = f"{api.name} answers with status {answer.status}.\n" if failed else ""
         return ToolResult(head + body, is_error=failed)

@@ -129,6 +129,8 @@ async def test_the_key_stays_with_its_host(
     tools = await named(api(hosts, key_env="SHOP_KEY", key_header="X-Key"))
     await run(tools["shop_get_away"])
     assert Site.seen[-2:] == [("/v1/away", None, "secret"), ("/other", None, None)]
+    # The server tells what it was asked for: a key that is echoed doesn't reach the model.
+    assert (await run(tools["shop_getItem"], id="secret")).text == '{"path": "/v1/items/[the key]"}'
 
 
 async def test_addresses_of_ones_own_network_need_a_yes(hosts: list[str], tmp_path: Path) -> None:

@@ -166,8 +166,13 @@ class Task:
         died = client.wait() == -signal.SIGKILL
         self.kills += died
         server = read_json(Folder(self.desk.home).record).get("pid")  # it may outlive anything
-        left = [process.pid for process in bearing(MARK, self.name)]
-        self.orphans += [pid for pid in left if pid != server]
+
+        def left() -> list[int]:
+            return [p.pid for p in bearing(MARK, self.name) if p.pid != server]
+
+        # A reader looks five times a second whether whoever asked it still lives.
+        until(lambda: not left(), 10.0, every=0.1)
+        self.orphans += left()
         self.take_stock()
         return died
 

@@ -35,7 +35,7 @@ class Machine:
         kept = {n: v for n, v in os.environ.items() if not n.startswith(("DESKWORK_", "PREFECT_"))}
         self.env = {**kept, "DESKWORK_HOME": str(self.home), "PYTHONPATH": str(ROOT)}
         (folder / "files").mkdir()
-        text = "Net sales rose to 842.6 million euros in fiscal 2025.\n"
+        text = "Net sales of Marvell Technology rose to 842.6 million euros in fiscal 2025.\n"
         (folder / "files" / "acme_results.md").write_text(text)
 
     def file(self, box: Mailbox, **more: Any) -> Path:

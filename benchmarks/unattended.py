@@ -41,8 +41,11 @@ schedule: {every: 1m}
 
 def api(home: Path, path: str, body: Any = None) -> Any:
     url = f"{machine.status(home)['api']}{path}"
-    answer = httpx.get(url) if body is None else httpx.post(url, json=body, timeout=30)
-    return answer.raise_for_status().json()
+    while True:
+        answer = httpx.get(url) if body is None else httpx.post(url, json=body, timeout=30)
+        if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+            return answer.raise_for_status().json()
+        time.sleep(0.5)  # its database is busy; Prefect's own client asks again too
 
 
 def await_runs(home: Path, count: int) -> list[dict[str, Any]]:

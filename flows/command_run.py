@@ -276,7 +276,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(job: Coroutine[Any, Any, Outcome], *, as_json: bool) -> int:
-    with Display(quiet=as_json) as display:
+    with Display(quiet=as_json, mute=load_settings().log == "json") as display:
 
         def report() -> None:
             display.close()

@@ -22,10 +22,11 @@ _PLAIN = {"job", "link", "server", "trouble", "end", "publish", "plan", "notice"
 class Display(AbstractContextManager["Display"]):
     """Shows the progress of the jobs run inside its ``with`` block."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, mute: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._live = self._console.is_terminal and not quiet
+        self._live = self._console.is_terminal and not (quiet or mute)
         self._quiet = quiet
+        self._mute = mute
         self._status: Status | None = None
         self._lock = threading.Lock()
         self._said: set[str] = set()
@@ -58,7 +59,7 @@ class Display(AbstractContextManager["Display"]):
         """Show one event; called from any thread."""
         if progress.kind == "job":
             self.job = progress.job
-        if progress.kind == "end" and progress.text != "done":
+        if self._mute or (progress.kind == "end" and progress.text != "done"):
             return  # the command itself says how the job ended, and what to do
         with self._lock:
             line = _line(progress)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from deskwork.flows.stopping import end_soon, goes_on, take_signals
-from deskwork.tasks import faults
+from deskwork.tasks import faults, logs
 from deskwork.tasks.arrivals import arrived
 from deskwork.tasks.deployments import lighten_events
 from deskwork.tasks.discovery import discover
@@ -138,7 +138,9 @@ async def run_job(
     """
     take_signals()
     lighten_events()
-    bench = Workbench(settings_of(request), transport=transport.get())
+    settings = settings_of(request)
+    logs.begin(settings.log, flow_run)
+    bench = Workbench(settings, transport=transport.get())
     try:
         if request.addresses and not await asyncio.to_thread(_known, bench, flow_run):
             request = await arrived(request, bench.settings)
@@ -173,7 +175,7 @@ async def run_job(
             _leave(writer, run, state, reason)
             if over := ended.get():
                 over.set()
-            tell("end", job.id, f"{state}: {reason}" if reason else state)
+            tell("end", job.id, f"{state}: {reason}" if reason else state, state=state)
         answer = run.answer if run else ""
         await naming
         with contextlib.suppress(Exception):

@@ -22,7 +22,7 @@ from deskwork.flows.attending import prefect_state
 from deskwork.flows.running import Ended
 from deskwork.flows.standing import briefing_flow
 from deskwork.flows.stopping import take_signals
-from deskwork.tasks import faults
+from deskwork.tasks import faults, logs
 from deskwork.tasks.briefing_requests import BriefingRequest, NewFiling, WatchRequest
 from deskwork.tasks.issues import issue_of
 from deskwork.tasks.journal import FINISHED
@@ -53,6 +53,7 @@ async def watch_flow(request: WatchRequest) -> State[Any]:
     """
     take_signals()
     bench = Workbench(load_settings())
+    logs.begin(bench.settings.log, current_run.id)
     try:
         writer = await asyncio.to_thread(_held, bench, request, current_run.id)
     except JobHeld as error:
@@ -68,7 +69,7 @@ async def watch_flow(request: WatchRequest) -> State[Any]:
         raise
     finally:
         writer.release(state, reason)
-        tell("end", writer.job, f"{state}: {reason}")
+        tell("end", writer.job, f"{state}: {reason}", state=state)
         bench.journal.database.close()
     return prefect_state(Ended(writer.job, state, reason, reason))
 
@@ -117,7 +118,7 @@ class Watch:
                 company = await find_company(self.edgar, text)
                 await self._look_at(company)
             except ToolError as error:
-                tell("trouble", self.writer.job, str(error))
+                tell("trouble", self.writer.job, str(error), error=type(error).__name__)
                 problems.append(error)
         if problems:
             raise ToolError("; ".join(one.message for one in problems), problems[0].hint)

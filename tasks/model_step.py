@@ -202,6 +202,7 @@ async def _wait_until_allowed(session: Session) -> None:
             "trouble",
             session.job,
             f"{reason} Trying again in {wait:.0f} s; Ctrl-C is safe, the same command goes on.",
+            wait=round(wait),
         )
         await asyncio.sleep(wait)
 
@@ -214,7 +215,8 @@ async def _postpone(session: Session, error: Unavailable) -> None:
 
 
 def _trouble(session: Session, error: Unavailable, wait: float) -> None:
-    tell("trouble", session.job, f"{error.message} Trying again in {wait:.1f} s.")
+    text = f"{error.message} Trying again in {wait:.1f} s."
+    tell("trouble", session.job, text, error=type(error).__name__, wait=round(wait, 1))
 
 
 def cost_of(price: Price, usage: dict[str, int]) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from deskwork.tasks import logs
 from deskwork.tools.errors import DeskworkError
 
 if TYPE_CHECKING:
@@ -102,6 +103,6 @@ async def repeat(call: Callable[[], Awaitable[Any]], seconds: float, *, once: bo
         except (httpx.HTTPError, PrefectException, DeskworkError) as error:
             cause = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
             if not away:
-                print(f"Waiting, and trying again: {cause}", flush=True)
+                logs.said(f"Waiting, and trying again: {cause}")
             away = cause
         await asyncio.sleep(seconds)

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from deskwork.tasks import logs
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -23,7 +25,8 @@ watcher: ContextVar[Callable[[Progress], None] | None] = ContextVar("watcher", d
 
 
 def tell(kind: str, job: str, text: str, **data: Any) -> None:
-    """Tell the watcher, if there is one."""
+    """Tell the watcher, if there is one, and log it: of ``data`` what is safe, the text never."""
+    logs.told(kind, job, data)
     watching = watcher.get()
     if watching:
         watching(Progress(kind, job, text, data))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deskwork.tasks import logs
 from deskwork.tasks.blobs import Blobs
 from deskwork.tasks.conversation import Conversation
 from deskwork.tasks.encoding import clean
@@ -138,6 +139,7 @@ class Session:
             raise
         for entry in entries:
             self.history.apply(entry, reply if entry.kind == "assistant" else None)
+            logs.recorded(self.job, entry, self.history.spend.steps)
 
     async def note(self, name: str, **data: Any) -> None:
         """Record a note: a result of the flow's own work, kept for the resume."""

@@ -22,12 +22,13 @@ from deskwork.tasks.allowance import NO_LIMIT, Allowance, read_allowances
 from deskwork.tasks.connection_settings import CONNECTIONS, Connections, read_connections
 from deskwork.tasks.job_workspace import read_workspace
 from deskwork.tasks.profiles import Profile, Table, check_types, find_profile
+from deskwork.tasks.reading_settings import read_reading
 from deskwork.tasks.schedule import Schedule, read_schedule
 from deskwork.tasks.secrets import Secret
 from deskwork.tasks.web_settings import read_web
 from deskwork.tools.errors import WrongUse
 from deskwork.tools.plugins import PROFILES, added
-from deskwork.tools.readers import USUAL, Limits, Reading
+from deskwork.tools.readers import USUAL, Reading
 from deskwork.tools.web.options import BY_DEFAULT, WebOptions
 from deskwork.tools.workspace.options import WorkspaceOptions
 
@@ -45,10 +46,13 @@ _KEYS = {
     "blobs_url": "DESKWORK_BLOBS_URL",
     "idle_seconds": "DESKWORK_IDLE_SECONDS",
     "recover": "DESKWORK_RECOVER",
+    "log": "DESKWORK_LOG",
 }
 _KEY_PLACES = {"file": "DESKWORK_MODEL_KEY_FILE", "block": "DESKWORK_MODEL_KEY_BLOCK"}
 RECOVER = ("deployed", "all", "none")
 """Which dead runs a worker goes on with: those that a worker had, plain calls' too, or none."""
+LOG = ("text", "json")
+"""What standard error holds while jobs run: sentences for a person, or a JSON line an event."""
 
 _WEB_KEYS = {"brave_key": "DESKWORK_BRAVE_KEY", "tavily_key": "DESKWORK_TAVILY_KEY"}
 _CONTACT = "DESKWORK_CONTACT"
@@ -113,6 +117,7 @@ class Settings:
     blobs_url: str | None = None
     idle_seconds: float = 600.0
     recover: str = RECOVER[0]
+    log: str = LOG[0]
     prices: Mapping[str, Price] = field(default_factory=dict)
     schedule: Schedule = field(default_factory=Schedule)
     own_profiles: Mapping[str, Table] = field(default_factory=dict, repr=False)
@@ -212,13 +217,14 @@ def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
         database_url=values.get("database_url"),
         blobs_url=values.get("blobs_url"),
         idle_seconds=_number("idle_seconds", values.get("idle_seconds", 600.0)),
-        recover=_recover(values.get("recover", RECOVER[0])),
+        recover=_one_of(RECOVER, "recover", values),
+        log=_one_of(LOG, "log", values),
         prices=_prices(table.get("prices", {})),
         schedule=read_schedule(_of("budgets", table.get("budgets", {}))),
         own_profiles=own,
         models=models,
         allowances=read_allowances(table.get("endpoints", {})),
-        reading=_reading(table.get("reading", {}), table.get(_PASSWORDS, [])),
+        reading=read_reading(_of("reading", table.get("reading", {})), table.get(_PASSWORDS, [])),
         web=read_web(table.get("web", {}), _WEB_KEYS, _CONTACT),
         workspace=read_workspace(table.get("workspace", {})),
         connections=read_connections(table),
@@ -278,9 +284,10 @@ def _number(name: str, value: Any) -> float:
     raise WrongUse(f"{name} is {value!r}, which is no number of seconds.")
 
 
-def _recover(value: Any) -> str:
-    if value not in RECOVER:
-        raise WrongUse(f"DESKWORK_RECOVER is {value!r}.", f"Set it to {', '.join(RECOVER)}.")
+def _one_of(known: tuple[str, ...], name: str, values: Mapping[str, Any]) -> str:
+    value = values.get(name, known[0])
+    if value not in known:
+        raise WrongUse(f"{_KEYS[name]} is {value!r}.", f"Set it to {' or '.join(known)}.")
     return str(value)
 
 
@@ -323,24 +330,3 @@ def _models(table: Any) -> dict[str, ModelLimits]:
             "The table [models] in deskwork.toml is not of the right form.",
             '[models."MODEL"] holds context_window and max_output, in tokens.',
         ) from None
-
-
-def _reading(table: Any, passwords: Any) -> Reading:
-    if not isinstance(passwords, list) or not all(isinstance(word, str) for word in passwords):
-        raise WrongUse(
-            "`passwords` in deskwork.toml is no list of texts.", 'Write passwords = ["...", "..."].'
-        )
-    rows = _of("reading", table)
-    by_ocr = rows.get("ocr", False)
-    try:
-        limits = Limits(**{key: value for key, value in rows.items() if key != "ocr"})
-        wrong = any(type(value) is bool or value <= 0 for value in vars(limits).values())
-    except TypeError:
-        wrong = True
-    if wrong or not isinstance(by_ocr, bool):
-        raise WrongUse(
-            "The table [reading] in deskwork.toml is not of the right form.",
-            f"It holds {', '.join(vars(Limits()))}, each a number above 0 for one file, and "
-            "`ocr`, true or false.",
-        )
-    return Reading(tuple(passwords), limits, by_ocr)

@@ -16,7 +16,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from deskwork.tasks import lease
+from deskwork.tasks import lease, logs
 from deskwork.tasks.database import Database
 from deskwork.tasks.holdings import Holdings
 from deskwork.tasks.journal import Journal
@@ -47,6 +47,7 @@ async def work(limit: int, name: str | None = None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     settings, own = load_settings(), get_current_settings().worker
+    logs.begin(settings.log)
     with contextlib.suppress(asyncio.CancelledError):
         database = await _journal(settings)
         holdings = Holdings(database)
@@ -62,7 +63,7 @@ async def work(limit: int, name: str | None = None) -> None:
             group.create_task(renew)
             if settings.recover != "none":
                 group.create_task(recover(worker.client, settings))
-            print(STARTED, flush=True)
+            logs.said(STARTED)
 
 
 async def recover(client: PrefectClient, settings: Settings) -> None:
@@ -73,7 +74,7 @@ async def recover(client: PrefectClient, settings: Settings) -> None:
     """
     database = await _journal(settings, patience=0)
     recovery = Recovery(database, plain=settings.recover == "all")
-    reviver = Reviver(client, Journal(database), recovery, lambda text: print(text, flush=True))
+    reviver = Reviver(client, Journal(database), recovery, logs.said)
     rest = 0.0
 
     async def look() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
 from deskwork.flows.running import Run
+from deskwork.tasks import telemetry
 from deskwork.tasks.connected_tools import offered_tools
 from deskwork.tasks.entries import Draft
 from deskwork.tasks.limits import Limits
@@ -122,14 +123,15 @@ async def _investigate(
 
         own = Budget(limits, [session])
         try:
-            child.answer = await run_conversation(
-                session,
-                LABEL,
-                brief,
-                [total, own],
-                title=f"investigation {number}",
-                steps=run.steps,
-            )
+            with telemetry.job_run("investigation", session.job):
+                child.answer = await run_conversation(
+                    session,
+                    LABEL,
+                    brief,
+                    [total, own],
+                    title=f"investigation {number}",
+                    steps=run.steps,
+                )
         except (OutOfBudget, NeedsReview) as error:
             state, reason = state_of(error)
             child.problem = f"Investigation {number} ({part.title}) did not finish: {reason}"

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from deskwork.flows.stopping import end_soon, goes_on, take_signals
-from deskwork.tasks import faults, logs
+from deskwork.tasks import faults, logs, otlp, telemetry
 from deskwork.tasks.arrivals import arrived
 from deskwork.tasks.deployments import lighten_events
 from deskwork.tasks.discovery import discover
@@ -156,9 +156,11 @@ async def run_job(
         run: Run | None = None
         state, reason = "done", ""
         try:
-            run = await prepare(bench, writer, start, recorded)
-            async with page.following(functools.partial(_standing, bench.journal, job, run)):
-                await work(run)
+            otlp.trace_calls(job.id)
+            with telemetry.job_run(flow, job.id):
+                run = await prepare(bench, writer, start, recorded)
+                async with page.following(functools.partial(_standing, bench.journal, job, run)):
+                    await work(run)
             if leftovers and closing:
                 await closing
                 await leftovers.close()
@@ -186,6 +188,7 @@ async def run_job(
             await show_end(page, bench, run.report if run else "", run.parts if run else {})
         return Ended(job.id, state, reason, answer)
     finally:
+        await otlp.flush()
         await bench.close()
 
 

@@ -40,6 +40,7 @@ TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
 TOOL_RESULT = "gen_ai.tool.call.result"
 TOKEN_TYPE = "gen_ai.token.type"
 ERROR = "error.type"
+AGENT_NAME = "gen_ai.agent.name"
 ATTEMPT = "deskwork.attempt"
 USAGE = {
     "input": "gen_ai.usage.input_tokens",
@@ -50,8 +51,8 @@ USAGE = {
 }
 CONTENT_SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
-# Where the conventions know the provider by another name than the profile's.
-_tracer = trace.get_tracer("deskwork")
+_own: trace.TracerProvider | None = None
+"""What sends Deskwork's spans where the program itself has set up nothing."""
 _meter = metrics.get_meter("deskwork")
 _duration = _meter.create_histogram(
     "gen_ai.client.operation.duration", "s", "How long a model call took, its attempts together."
@@ -62,6 +63,17 @@ _tokens = _meter.create_histogram(
 _tool_duration = _meter.create_histogram(
     "gen_ai.execute_tool.duration", "s", "How long a tool call took."
 )
+
+
+def use(provider: trace.TracerProvider) -> None:
+    """Send this process' spans by a provider that is Deskwork's alone, not the whole program's."""
+    global _own
+    _own = provider
+
+
+def is_own() -> bool:
+    """Whether `use` was called."""
+    return _own is not None
 
 
 class ModelCall:
@@ -118,6 +130,18 @@ class ToolCallSpan:
 
 
 @contextmanager
+def job_run(flow: str, job: str) -> Iterator[None]:
+    """A span ``invoke_agent FLOW`` around a run of a job: all its calls, its child jobs' too."""
+    asked = {OPERATION: "invoke_agent", AGENT_NAME: flow, CONVERSATION: job}
+    with _span(f"invoke_agent {flow}", SpanKind.INTERNAL, asked) as span:
+        try:
+            yield
+        except BaseException as error:
+            _failed(span, error)
+            raise
+
+
+@contextmanager
 def model_call(
     profile: Profile, model: str, tier: str, conversation: str, max_output: int | None
 ) -> Iterator[ModelCall]:
@@ -169,7 +193,8 @@ def shows_content() -> bool:
 @contextmanager
 def _span(name: str, kind: SpanKind, attributes: dict[str, Any]) -> Iterator[Span]:
     # An exception's text may quote what a document or a server said: only its type is kept.
-    with _tracer.start_as_current_span(
+    tracer = trace.get_tracer("deskwork", tracer_provider=_own)
+    with tracer.start_as_current_span(
         name,
         kind=kind,
         attributes=attributes,

@@ -22,6 +22,7 @@ from deskwork.flows.command import cli
 from deskwork.tasks import machine
 from deskwork.tasks.local_model import ScriptedModel
 from deskwork.tasks.local_server import Exchange, serve
+from deskwork.tasks.prefect_settings import Folder
 from tests import postgres
 from tests.kill import script
 from tests.tasks.delivery import mailbox as mail
@@ -196,6 +197,7 @@ def test_no_planted_secret_is_kept_or_told(
             "DESKWORK_MODEL_URL": url,
             "DESKWORK_MODEL": "scripted",
             "DESKWORK_MODEL_KEY_FILE": str(key_file),
+            "DESKWORK_LOG": "json",
             "PLANTED_MAIL": mail.PASSWORD,
             "SSL_CERT_FILE": str(certificate),
             **({"DESKWORK_DATABASE_URL": database} if database else {}),
@@ -222,6 +224,13 @@ def test_no_planted_secret_is_kept_or_told(
     assert "the journal" in told or str(home / "journal.db rows") in told
     assert {"flow_runs", "artifacts"} <= set(found.where(QUESTION) + told)
     assert "no use for" in str(found.parts["logs"]) + str(found.parts["artifacts"])
+    # What was read is in no log, though each step is in both.
+    log = Folder(home).worker_log
+    assert not {"logs", str(log)} & {*told, *found.where(QUESTION)}
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    steps = {(line.get("event"), line.get("step")) for line in lines}
+    assert {("assistant", 1), ("tool", 2)} <= steps
+    assert b"assistant: finish" in found.parts["logs"]
     (tmp_path / "encoded").write_bytes(base64.b64encode(b"x" + KEY.encode()))
     planted = Found()
     planted.files(tmp_path)

@@ -73,7 +73,7 @@ def test_only_workers_and_the_page_reach_beyond_and_the_database_does_not() -> N
     document = manifests.documents(manifests.COMPOSE[0])[0]
     assert document["networks"]["inside"]["internal"] is True
     outside = {n for n, s in document["services"].items() if "outside" in s["networks"]}
-    assert outside == {"server", "worker-1", "worker-2"}
+    assert outside == {"server", "metrics", "worker-1", "worker-2"}
 
 
 def test_the_server_is_told_what_the_server_of_one_machine_is_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -49,6 +50,10 @@ def put_on_schedule(file: Path, info: ServerInfo) -> None:
     flow = flow_named(kind)
     changed = asyncio.run(standing_deployments.deploy(info, flow, briefing))
     click.echo(f"{kind}/{briefing.name} {'is deployed' if changed else 'has not changed'}.")
+    timing = standing_deployments.timing_of(briefing)
+    at = standing_deployments.next_run(timing, datetime.now(UTC))
+    does = "It looks for new filings next" if kind == "watch" else "Its next run is"
+    click.echo(f"{does} on {at:%A %Y-%m-%d} at {at:%H:%M} ({timing.timezone}).")
     for target in briefing.delivery:
         for secret in secrets_of(target):
             if secret.env and not os.environ.get(secret.env):

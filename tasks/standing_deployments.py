@@ -9,6 +9,9 @@ import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
 
 from deskwork.tasks.briefing_requests import request_of, stated, watch_of
 from deskwork.tasks.briefings import Briefing, Timing, seconds_in
@@ -37,6 +40,20 @@ def flow_of(briefing: Briefing) -> str:
     )
 
 
+def timing_of(briefing: Briefing) -> Timing:
+    """When its deployment runs: by its schedule, or as often as it looks for filings."""
+    flow_of(briefing)
+    return briefing.schedule or Timing(every=briefing.trigger.filings.every)  # type: ignore[union-attr]
+
+
+def next_run(timing: Timing, now: datetime) -> datetime:
+    """The first moment after ``now`` at which it runs, in the schedule's own time zone."""
+    if timing.cron:
+        return next(CronSim(timing.cron, now.astimezone(ZoneInfo(timing.timezone))))
+    interval = timedelta(seconds=seconds_in(timing.every or ""))
+    return ANCHOR + ((now - ANCHOR) // interval + 1) * interval
+
+
 async def deploy(info: ServerInfo, flow: Flow[..., Any], briefing: Briefing) -> bool:
     """Make sure that the deployment is as the file says; False when it was already."""
     from prefect.client.schemas.actions import (
@@ -56,7 +73,7 @@ async def deploy(info: ServerInfo, flow: Flow[..., Any], briefing: Briefing) -> 
         "parameter_openapi_schema": parameter_schema(flow),
         "enforce_parameter_schema": True,
     }
-    timing = briefing.schedule or Timing(every=briefing.trigger.filings.every)  # type: ignore[union-attr]
+    timing = timing_of(briefing)
     parts = [fields, timing.model_dump(mode="json")]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     fields["version"] = digest[:12]

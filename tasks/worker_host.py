@@ -20,6 +20,7 @@ from deskwork.tasks import lease, logs
 from deskwork.tasks.database import Database
 from deskwork.tasks.holdings import Holdings
 from deskwork.tasks.journal import Journal
+from deskwork.tasks.memory import give_back
 from deskwork.tasks.patience import LONGEST
 from deskwork.tasks.process_worker import repeat, worker_class
 from deskwork.tasks.recovery import Recovery
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 STARTED = "The worker has started."
 LOOK_SECONDS = 6.0
 """Between two looks for dead runs; each worker's own beat wanders a little."""
+GIVE_BACK_SECONDS = 60.0
+"""Between two times that free memory is given back."""
 
 
 async def work(limit: int, name: str | None = None) -> None:
@@ -59,6 +62,7 @@ async def work(limit: int, name: str | None = None) -> None:
         async with worker, asyncio.TaskGroup() as group:
             group.create_task(repeat(worker.get_and_submit_flow_runs, own.query_seconds))
             group.create_task(repeat(worker.sync_with_backend, own.heartbeat_seconds))
+            group.create_task(repeat(lambda: asyncio.to_thread(give_back), GIVE_BACK_SECONDS))
             renew = repeat(lambda: asyncio.to_thread(holdings.renew), lease.RENEW_SECONDS)
             group.create_task(renew)
             if settings.recover != "none":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,9 @@ def test_a_changed_file_changes_its_schedule_and_nothing_else_does(
     schedule = {"cron": "0 7 * * 1-5", "timezone": "Europe/Berlin"}
     path = str(desk.file(box, schedule=schedule))
     first = desk.deskwork("deploy", path)
-    assert first.stdout == "briefing/sales is deployed.\n", first.stderr
+    told = first.stdout.splitlines()
+    assert told[0] == "briefing/sales is deployed.", first.stderr
+    assert re.fullmatch(r"Its next run is on \w+day \d{4}-\d\d-\d\d at 07:00 .*Berlin\)\.", told[1])
     assert "`deskwork up` starts one" in first.stderr
     before = deployed(desk, "briefing/sales")
     (row,) = before["schedules"]
@@ -58,11 +61,12 @@ def test_a_changed_file_changes_its_schedule_and_nothing_else_does(
         True,
     )
     assert before["parameters"]["request"]["question"].startswith("How did net sales")
-    assert desk.deskwork("deploy", path).stdout == "briefing/sales has not changed.\n"
+    again = desk.deskwork("deploy", path).stdout.splitlines()
+    assert again == ["briefing/sales has not changed.", told[1]]
     assert deployed(desk, "briefing/sales")["schedules"] == before["schedules"]
 
     desk.file(box, schedule={"every": "6h"})
-    assert desk.deskwork("deploy", path).stdout == "briefing/sales is deployed.\n"
+    assert desk.deskwork("deploy", path).stdout.startswith("briefing/sales is deployed.\n")
     after = deployed(desk, "briefing/sales")
     assert after["id"] == before["id"]
     assert [row["schedule"]["interval"] for row in after["schedules"]] == [21600.0]
@@ -72,7 +76,8 @@ def test_a_changed_file_changes_its_schedule_and_nothing_else_does(
 def test_a_trigger_takes_the_place_of_a_schedule(desk: Machine, box: Mailbox) -> None:
     trigger = {"filings": {"forms": ["10-K"], "companies": ["MRVL"], "every": "30m"}}
     path = str(desk.file(box, trigger=trigger))
-    assert desk.deskwork("deploy", path).stdout == "watch/sales is deployed.\n"
+    told = desk.deskwork("deploy", path).stdout
+    assert told.startswith("watch/sales is deployed.\nIt looks for new filings next on ")
     found = deployed(desk, "watch/sales")
     assert found["parameters"]["request"]["companies"] == ["MRVL"]
     assert [row["schedule"]["interval"] for row in found["schedules"]] == [1800.0]

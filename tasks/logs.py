@@ -104,13 +104,16 @@ class JsonLines(logging.Formatter):
 def begin(form: str, run: str | None = None) -> None:
     """Log for this flow run from now on, in the form ``text`` (Prefect's page alone) or ``json``.
 
-    Called again, it adds nothing.
+    Called again, it adds nothing. A program that has set the logger's level itself keeps it, and
+    gets the records at its own handlers.
     """
     flow_run.set(run)
+    if LOGGER.level == logging.NOTSET:
+        # Prefect adds its handler to the logger, and leaves the level to others.
+        LOGGER.setLevel(logging.INFO)
+        LOGGER.propagate = False
     if form != "json" or _as_lines():
         return
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     LOGGER.addHandler(handler)
-    LOGGER.setLevel(logging.INFO)
-    LOGGER.propagate = False

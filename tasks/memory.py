@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 
 
 def give_back() -> None:
-    """Return what is free to the system, where the C library can.
+    """Free what is garbage, and return it to the system where the C library can.
 
-    glibc keeps freed memory in pieces, thread by thread: a worker's live memory is the same after
-    40 jobs as after 10, and yet it would grow by half a megabyte a job. Takes some milliseconds.
+    Each run of a worker leaves cycles behind, Prefect's clients, which Python collects only once
+    they are a quarter of all that lives; and glibc keeps what is freed. A worker would grow by half
+    a megabyte a job, for some hundred jobs.
     """
+    gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

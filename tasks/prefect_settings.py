@@ -54,7 +54,9 @@ _CLIENT = {
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
     "PREFECT_LOGGING_HANDLERS_DEBUG_LEVEL": "CRITICAL",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+    # A run's log has a line for each entry instead of "Finished in state Completed()".
     "PREFECT_LOGGING_EXTRA_LOGGERS": "deskwork",
+    "PREFECT_LOGGING_LOGGERS_PREFECT_TASK_RUNS_LEVEL": "WARNING",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
     "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",
     # Each of the client's 5 retries waits twice as long as the one before: with more, a job would

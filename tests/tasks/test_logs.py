@@ -24,6 +24,8 @@ ARGUMENT, ANSWER, MADE_UP = "planted argument", "planted answer", "planted_tool"
 def _as_before() -> Iterator[None]:
     """The process' logging as it was."""
     handlers, level, propagate = logs.LOGGER.handlers[:], logs.LOGGER.level, logs.LOGGER.propagate
+    logs.LOGGER.setLevel(logging.NOTSET)
+    logs.LOGGER.propagate = True
     yield
     logs.LOGGER.handlers[:] = handlers
     logs.LOGGER.setLevel(level)
@@ -79,6 +81,15 @@ def test_text_is_for_the_page_alone(capsys: pytest.CaptureFixture[str]) -> None:
     logs.said("The worker has started.")
     assert capsys.readouterr() == ("The worker has started.\n", "")
     assert not any(isinstance(one, logging.StreamHandler) for one in logs.LOGGER.handlers)
+    assert logs.LOGGER.isEnabledFor(logging.INFO)
+    assert not logs.LOGGER.propagate
+
+
+def test_a_program_s_own_level_is_kept() -> None:
+    logs.LOGGER.setLevel(logging.ERROR)
+    logs.begin("text")
+    assert logs.LOGGER.level == logging.ERROR
+    assert logs.LOGGER.propagate
 
 
 def test_another_form_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,6 +112,7 @@ async def research(
     workspace: bool | None = None,
     out: str | Path | None = None,
     review_plan: bool = False,
+    spread: bool = False,
     budget: Asked = "high",
     model: str | None = None,
     limits: Limits | None = None,
@@ -120,7 +121,8 @@ async def research(
 ) -> Outcome:
     """Plan, investigate, draft, check and publish a cited report; ``out`` is its folder.
 
-    With ``review_plan`` the job waits for a person once it has a plan.
+    With ``review_plan`` the job waits for a person once it has a plan; with ``spread`` workers may
+    take up its investigations too.
 
     As with `ask`, the same call again goes on. The outcome's ``files`` name what was published.
     """
@@ -128,6 +130,7 @@ async def research(
         ResearchRequest,
         question=clean(question),
         review_plan=review_plan,
+        spread=spread,
         **_placed(files, images),
         web=web,
         workspace=workspace,

@@ -6,13 +6,16 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from deskwork.flows import prompts
 from deskwork.flows.loop import Budget, run_conversation
+from deskwork.flows.offers import Offer
 from deskwork.flows.running import Run
 from deskwork.tasks import telemetry
 from deskwork.tasks.connected_tools import offered_tools
 from deskwork.tasks.entries import Draft
+from deskwork.tasks.journal import Job
 from deskwork.tasks.limits import Limits
 from deskwork.tasks.plan import Part
 from deskwork.tasks.profiles import Tier
@@ -20,13 +23,23 @@ from deskwork.tasks.progress import tell
 from deskwork.tasks.session import Brief, Session
 from deskwork.tasks.starts import Start, find_or_create, going_on
 from deskwork.tasks.states import NeedsReview, OutOfBudget, state_of
+from deskwork.tasks.workbench import Workbench
 from deskwork.tools.charts.chart import Chart
+from deskwork.tools.errors import JobHeld
 from deskwork.tools.figures import Figure
+from deskwork.tools.library import Collection
 from deskwork.tools.selection import fitting_tools
 from deskwork.tools.sources import Source
 from deskwork.tools.tool import Evidence, Tool
 
+if TYPE_CHECKING:
+    from deskwork.tasks.steps import Steps
+
 AT_ONCE = 6
+HERE = 2
+"""The same where other workers help."""
+LOOK_SECONDS = 1.0
+"""Between two looks for an investigation that another process makes."""
 STEPS = 40
 """Model calls of one investigation, at most."""
 LABEL = "investigate"
@@ -54,23 +67,79 @@ class Child:
     sources: list[Source] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Family:
+    """The research job whose investigations are made: its id, its files, its first entry.
+
+    ``flow_run`` is the run of one investigation that another process than the job's own makes.
+    """
+
+    bench: Workbench
+    parent: str
+    collection: Collection
+    start: dict[str, Any]
+    steps: Steps | None = None
+    flow_run: str | None = None
+
+    @classmethod
+    def of(cls, run: Run) -> Family:
+        """The family of a job being run."""
+        return cls(run.bench, run.session.job, run.collection, run.start, run.steps)
+
+    def start_of(self, number: int, part: Part, tier: Tier) -> Start:
+        """An investigation's first entry."""
+        return Start(
+            flow="investigation",
+            key=f"{self.parent}.{number}",
+            title=part.question,
+            request={"question": part.question},
+            files=[],
+            settings={**self.bench.recorded_settings(), "budget": tier},
+            limits=Limits(max_steps=part.steps or STEPS),
+            parent=self.parent,
+        )
+
+    def child(self, number: int, part: Part, tier: Tier) -> Job:
+        """An investigation's job; it is made if it is new."""
+        start = self.start_of(number, part, tier)
+        return find_or_create(self.bench.journal, start, start.key, settings_may_differ=True)
+
+
 async def investigate(
-    run: Run, total: Budget, parts: Sequence[Part], tier: Tier, first: int = 1
+    run: Run,
+    total: Budget,
+    parts: Sequence[Part],
+    tier: Tier,
+    first: int = 1,
+    *,
+    spread: bool = False,
 ) -> list[Child]:
     """Run investigations side by side; finished ones cost nothing. ``first`` is the first's number.
 
     One that runs into its own limits is reported with what it has. Any other failure is raised
-    once all have come to rest.
+    once all have come to rest. With ``spread`` other workers may take up those that this process
+    has no hand free for; what one of them holds is waited for, and read once it is done.
     """
-    sessions = total.sessions
-    gate = asyncio.Semaphore(AT_ONCE)
+    family, gate = Family.of(run), asyncio.Semaphore(HERE if spread else AT_ONCE)
+    numbered = list(enumerate(parts, first))
+    offer = Offer(family.bench.journal, family.parent, total)
+    if spread and (more := numbered[HERE:]):
+        for number, part in more:
+            await asyncio.to_thread(family.child, number, part, tier)
+        total = await offer.make(more, tier)
 
     async def one(number: int, part: Part) -> Child:
-        async with gate:
-            return await _investigate(run, total, sessions, number, part, tier)
+        while True:
+            async with gate:
+                try:
+                    return await investigated(family, total, number, part, tier)
+                except JobHeld:
+                    if not spread:
+                        raise
+            await asyncio.sleep(LOOK_SECONDS)
 
-    runs = [one(number, part) for number, part in enumerate(parts, first)]
-    outcomes = await asyncio.gather(*runs, return_exceptions=True)
+    runs = [one(number, part) for number, part in numbered]
+    outcomes = await offer.closing(asyncio.gather(*runs, return_exceptions=True))
     children = [outcome for outcome in outcomes if isinstance(outcome, Child)]
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
@@ -78,50 +147,37 @@ async def investigate(
     return children
 
 
-async def _investigate(
-    run: Run, total: Budget, sessions: list[Session], number: int, part: Part, tier: Tier
-) -> Child:
+async def investigated(family: Family, total: Budget, number: int, part: Part, tier: Tier) -> Child:
+    """One investigation, to its end. Raises `JobHeld` when another process makes it."""
     child = Child(number, part.title, part.question)
-    bench, parent = run.bench, run.session.job
-    limits = Limits(max_steps=part.steps or STEPS)
-    start = Start(
-        flow="investigation",
-        key=f"{parent}.{number}",
-        title=part.question,
-        request={"question": part.question},
-        files=[],
-        settings={**bench.recorded_settings(), "budget": tier},
-        limits=limits,
-        parent=parent,
-    )
-    job = await asyncio.to_thread(
-        find_or_create, bench.journal, start, f"{parent}.{number}", settings_may_differ=True
-    )
-    writer = await asyncio.to_thread(bench.journal.acquire, job.id)
+    bench, parent = family.bench, family.parent
+    start = family.start_of(number, part, tier)
+    job = await asyncio.to_thread(family.child, number, part, tier)
+    writer = await asyncio.to_thread(bench.journal.acquire, job.id, family.flow_run)
     state, reason = "done", ""
     try:
         session = await asyncio.to_thread(
             Session, writer, bench.blobs, bench.settings, bench.endpoint
         )
-        sessions.append(session)
+        total.sessions.append(session)
         if session.history.outcome is None:
             await session.append(going_on(session.history, start))
-        session.desk = bench.desk(session, run.collection)
-        web = bool(run.start["request"].get("web"))
+        session.desk = bench.desk(session, family.collection)
+        web = bool(family.start["request"].get("web"))
         filings = web and session.settings.web.with_filings
-        workspace = bool(run.start["request"].get("workspace"))
+        workspace = bool(family.start["request"].get("workspace"))
         fitting = fitting_tools(documents=True, web=web, filings=filings, workspace=workspace)
         fitting += await offered_tools(session.settings.connections)
         tools = _tools(part, fitting)
         session.tools = {tool.name: tool for tool in tools}
-        files = [file.name for file in run.collection.files if file.state == "ready"]
-        question = run.start["request"]["question"]
+        files = [file.name for file in family.collection.files if file.state == "ready"]
+        question = family.start["request"]["question"]
 
         def brief() -> Brief:
             text = prompts.investigation_brief(question, part.question, files, web=web)
             return Brief(prompts.INVESTIGATE, text, tools, tier)
 
-        own = Budget(limits, [session])
+        own = Budget(start.limits, [session])
         try:
             with telemetry.job_run("investigation", session.job):
                 child.answer = await run_conversation(
@@ -130,7 +186,7 @@ async def _investigate(
                     brief,
                     [total, own],
                     title=f"investigation {number}",
-                    steps=run.steps,
+                    steps=family.steps,
                 )
         except (OutOfBudget, NeedsReview) as error:
             state, reason = state_of(error)

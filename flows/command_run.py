@@ -98,12 +98,15 @@ def ask(text: str, tools: tuple[str, ...], **options: Any) -> int:
 @click.argument("question")
 @click.option("--out", type=_PATH, help="Folder for the report.")
 @click.option("--review-plan", is_flag=True, help="Wait with the plan until a person approves it.")
+@click.option("--spread", is_flag=True, help="Let workers take up investigations too.")
 @_common
-def research(question: str, out: Path | None, review_plan: bool, **options: Any) -> int:
+def research(
+    question: str, out: Path | None, review_plan: bool, spread: bool, **options: Any
+) -> int:
     """Research QUESTION: plan, investigate, draft, check, and publish a cited report."""
     given = _given(options)
     return _run(
-        calls.research(question, out=out, review_plan=review_plan, **given),
+        calls.research(question, out=out, review_plan=review_plan, spread=spread, **given),
         as_json=options["as_json"],
     )
 

@@ -54,7 +54,7 @@ async def research_flow(request: ResearchRequest) -> State[Any]:
 
     async def work(run: Run) -> None:
         out = request.out or run.bench.settings.home / "reports" / run.session.job
-        await Research(run, Path(out)).work()
+        await Research(run, Path(out), spread=request.spread).work()
 
     return await attended("research", request, work)
 
@@ -63,10 +63,19 @@ class Research:
     """One research job being run."""
 
     def __init__(
-        self, run: Run, out: Path, finish: Callable[[Report], Report] = lambda report: report
+        self,
+        run: Run,
+        out: Path,
+        finish: Callable[[Report], Report] = lambda report: report,
+        *,
+        spread: bool = False,
     ) -> None:
-        """``finish`` sees each report before it is published, and may add to it."""
+        """``finish`` sees each report before it is published, and may add to it.
+
+        With ``spread`` other workers may take up investigations.
+        """
         self.run = run
+        self.spread = spread
         self.out = out
         self.finish = finish
         self.session = run.session
@@ -148,7 +157,9 @@ class Research:
             first = len(children) + 1
             names = (f"{self.session.job}.{number}" for number, _ in enumerate(parts, first))
             self.run.parts |= {name: part.title for name, part in zip(names, parts, strict=False)}
-            children += await investigate(self.run, self.budget, parts, turns, first)
+            children += await investigate(
+                self.run, self.budget, parts, turns, first, spread=self.spread
+            )
             self.findings = await asyncio.to_thread(Findings, self.run, children, self.corrections)
             if any(child.problem for child in children):
                 # Investigations that the whole job's limit cut short say nothing of the files.

@@ -70,8 +70,9 @@ FLOWS = {
 def all_flows() -> list[Flow[..., Any]]:
     """The Prefect flows, imported. Prefect's settings must be in the environment by then."""
     from deskwork.flows.deciding import decide_flow
+    from deskwork.flows.spreading import investigation_flow
 
-    return [*(flow_named(name) for name in FLOWS), decide_flow]
+    return [*(flow_named(name) for name in FLOWS), decide_flow, investigation_flow]
 
 
 def request_going_on(
@@ -155,13 +156,26 @@ def _register(flow: str, request: JobRequest, settings: Settings, going_on: bool
             named = [path for path in fresh.files if not path.is_dir()]
             check_outputs(fresh.out, family_of(fresh.files), named)
         start = make_start(flow, request, bench.recorded_settings())
-        if fresh and not start.files:
-            raise _nothing_in(fresh.files)
+        if not (going_on or start.files) and _needs_files(request, settings):
+            raise _nothing_in(request.files)
         job = find_or_create(bench.journal, start, request.job, settings_may_differ=going_on)
         bench.journal.check_free(job.id)
         return job.id
     finally:
         bench.journal.database.close()
+
+
+def _needs_files(request: JobRequest, settings: Settings) -> bool:
+    """Whether a job over no file at all can only come to nothing.
+
+    A standing report may find its folder empty today.
+    """
+    if isinstance(request, DocumentsRequest):
+        return True
+    if not isinstance(request, AskRequest | ResearchRequest) or not request.files:
+        return False
+    web = settings.web.enabled if request.web is None else request.web
+    return not (web or request.images or request.addresses)
 
 
 def _nothing_in(paths: list[Path]) -> WrongUse:

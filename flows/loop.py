@@ -41,19 +41,21 @@ FUTILE = 2
 class Budget:
     """The limits that a conversation keeps to, and the sessions whose spend counts against them.
 
-    ``closed`` is the spend of jobs that are done and whose history is not held any more.
+    ``closed`` is the spend of jobs that are done and whose history is not held any more;
+    ``elsewhere`` tells what other processes use for the same job.
     """
 
     limits: Limits
     sessions: list[Session]
     closed: list[Spend] = field(default_factory=list)
+    elsewhere: Callable[[], Spend] | None = None
 
     def spend(self) -> Spend:
         """What all the sessions used so far."""
         total = self._closed()
         for session in self.sessions:
             total = total.plus(session.history.spend)
-        return total
+        return total.plus(self.elsewhere()) if self.elsewhere else total
 
     def close(self, session: Session) -> None:
         """Keep what a session used, and let go of its history."""

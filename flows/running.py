@@ -277,6 +277,11 @@ async def _with_limits(session: Session) -> Settings:
         said = await discover(session.endpoint, settings.model)
         if said.given():
             await session.note("model", model=settings.model, limits=said.given())
+    return known_limits(settings, said)
+
+
+def known_limits(settings: Settings, said: ModelLimits) -> Settings:
+    """The settings with what an endpoint has said of its model, unless a person knows better."""
     own = settings.models.get(settings.model, ModelLimits())
     known = ModelLimits(**{**said.given(), **own.given()})
     if not known.given():

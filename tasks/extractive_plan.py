@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deskwork.tasks.extractive_language import is_english
 from deskwork.tools.questions import parse, tokenize, years
 from deskwork.tools.vocabulary import CONCEPTS, STOP_WORDS
 
@@ -133,7 +135,9 @@ def _of_companies(topics: Sequence[_Topic], companies: Sequence[str], why: bool)
 
 
 def investigations(question: str, files: Sequence[str] = ()) -> list[_Part]:
-    """At least three investigations, as (title, question)."""
+    """At least three investigations, as (title, question); one of a question not in English."""
+    if not is_english(question):
+        return [(_shortened(question), question)]
     subject = _subject(question)
     whose = f" of {subject}" if subject else ""
     topics = _topics(question, subject)
@@ -176,6 +180,8 @@ def investigations(question: str, files: Sequence[str] = ()) -> list[_Part]:
 
 def title_of(question: str) -> str:
     """A short title: whose figures, on what, of when."""
+    if not is_english(question):
+        return _shortened(question)
     subject = _subject(question)
     topics = _topics(question, subject)
     words = [topic.words for topic in topics if not topic.asks] or [topics[0].words]
@@ -185,6 +191,11 @@ def title_of(question: str) -> str:
     listed = listed[:1].upper() + listed[1:]
     when = _when(question).removeprefix(" in ")
     return (f"{subject}: {listed}" if subject else listed) + (f", {when}" if when else "")
+
+
+def _shortened(question: str) -> str:
+    """The question's beginning, as a title."""
+    return textwrap.shorten(question, 90, placeholder=" …").rstrip("?") or question
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from deskwork.tasks.limits import Limits
+from deskwork.tasks.plan import Part
 from deskwork.tasks.profiles import Tier
 from deskwork.tasks.records_paths import outputs
 from deskwork.tasks.schedule import Asked
@@ -115,6 +116,22 @@ class ResearchRequest(SourcesRequest):
         description="Whether the run, once the report is published, waits on Prefect's page "
         "until a person approves it or leaves it not reviewed.",
     )
+    spread: bool = Field(
+        default=False,
+        description="Whether other workers may take up its investigations too, as runs of their "
+        "own. They need the same files under the same paths.",
+    )
+
+
+class InvestigationRequest(BaseModel):
+    """One investigation of a research job, for another worker than the one that runs the job."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    parent: str = Field(description="The research job's id.")
+    number: int = Field(ge=1, description="Which of its investigations.")
+    part: Part = Field(description="Its title and question, as the plan has them.")
+    tier: Tier = Field(description="How long the model thinks at each step.")
 
 
 class DocumentsRequest(JobRequest):

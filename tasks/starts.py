@@ -60,7 +60,7 @@ def make_start(flow: str, request: JobRequest, settings: dict[str, Any]) -> Star
     """The start of a root job. Reads every file once for its hash."""
     files = fingerprint([path.absolute() for path in request.files], without=request.written)
     images = [hashlib.sha256(read_image(path)).hexdigest() for path in request.images]
-    unkept = {"limits", "job", "model", "budget", "addresses"}
+    unkept = {"limits", "job", "model", "budget", "addresses", "spread"}
     plain = request.model_dump(mode="json", by_alias=True, exclude=unkept)
     plain["files"] = [str(path.absolute()) for path in request.files]
     plain["images"] = [str(path.absolute()) for path in request.images]

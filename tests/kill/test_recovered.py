@@ -28,11 +28,11 @@ pytestmark = pytest.mark.xdist_group("kill")
 class Worker:
     """`deskwork work` in a process group of its own."""
 
-    def __init__(self, desk: Desk, name: str) -> None:
+    def __init__(self, desk: Desk, name: str, limit: int = 2) -> None:
         self.log = desk.home / f"{name}.log"
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [str(COMMAND), "work", "--limit", "2", "--name", name],
+                [str(COMMAND), "work", "--limit", str(limit), "--name", name],
                 env=desk.env(),
                 cwd=desk.home,
                 stdin=subprocess.DEVNULL,

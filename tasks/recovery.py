@@ -103,6 +103,11 @@ class Recovery:
             return None
         if row is None and run.plain and not (self.plain and job is not None):
             return None
+        young = run.state == "PENDING" and run.age < CLAIM
+        if young and (row is None or (job is not None and not _is_unfinished(job))):
+            # A person has answered it or pressed Retry, and a worker is about to take it up: what
+            # is on record, and a row that a power cut has left, are of the time before.
+            return None
         if run.state in ENDED and (job is None or job.state != "running"):
             return None
         if job is not None and job.flow_run != run.id:

@@ -95,13 +95,27 @@ class Desk:
     def api(self, path: str, body: object = None) -> Any:
         """What the Prefect API says, as JSON."""
         url = f"{self.extra.get('PREFECT_API_URL') or machine.status(self.home)['api']}{path}"
-        answer = httpx.get(url) if body is None else httpx.post(url, json=body)
-        return answer.raise_for_status().json()
+        return asked(url, body).raise_for_status().json()
 
     def states_of(self, run: str) -> set[str]:
         """The states of a flow run and of its tasks."""
         tasks = self.api("/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}})
         return {found["state"]["type"] for found in [*tasks, self.api(f"/flow_runs/{run}")]}
+
+
+def asked(url: str, body: object = None) -> httpx.Response:
+    """A Prefect server's answer. One whose SQLite is busy is asked again, as its own client does.
+
+    It has done nothing then: its transaction was rolled back.
+    """
+    found: list[httpx.Response] = []
+
+    def answered() -> bool:
+        found[:] = [httpx.get(url) if body is None else httpx.post(url, json=body, timeout=30)]
+        return found[0].status_code != httpx.codes.SERVICE_UNAVAILABLE
+
+    until(answered, LIMIT, every=0.5)
+    return found[0]
 
 
 @contextlib.contextmanager

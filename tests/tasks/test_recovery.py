@@ -70,6 +70,22 @@ def scene(database_url: str | None, tmp_path: Path) -> Iterator[Scene]:
     journal.database.close()
 
 
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("state", ["waiting for a person", "done", "stopped"])
+def test_an_answered_run_is_left_to_the_worker_that_takes_it_up(
+    scene: Scene, state: str, left: bool
+) -> None:
+    if left:  # by a power cut just after the run was suspended
+        scene.taken()
+    scene.journal.acquire("j", RUN).release(state, "?")
+    if left:
+        scene.die()
+    assert scene.claim("PENDING", age=1.0) is None
+    assert scene.claim("PENDING", age=CLAIM + 5) == Decision("close", "j", state)
+    scene.taken()
+    assert scene.claim("PENDING", age=CLAIM + 5) is None
+
+
 def test_a_run_whose_processes_are_gone_is_gone_on_with_once(scene: Scene) -> None:
     scene.taken()
     assert scene.claim("PENDING") is None

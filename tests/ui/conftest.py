@@ -18,6 +18,7 @@ from deskwork.tasks import machine
 from deskwork.tasks.prefect_settings import Folder
 from deskwork.tasks.processes import bearing, until
 from deskwork.tasks.server_record import read_json
+from tests.kill.desk import asked
 
 COMMAND = Path(sys.executable).parent / "deskwork"
 LIMIT = 120.0  # seconds for what takes ten when nothing else runs
@@ -54,8 +55,7 @@ class Front:
 
     def ask(self, path: str, body: object = None) -> httpx.Response:
         """An answer of the Prefect API, whatever its status."""
-        url = f"{self.ui}/api{path}"
-        return httpx.get(url) if body is None else httpx.post(url, json=body, timeout=30)
+        return asked(f"{self.ui}/api{path}", body)
 
     def api(self, path: str, body: object = None) -> Any:
         """What the Prefect API says, as JSON."""

@@ -15,7 +15,7 @@ from tests.kill.server import Model
 from tests.object_store import VARIABLES
 
 pytestmark = [
-    pytest.mark.xdist_group("kill"),
+    pytest.mark.xdist_group("fleet"),
     pytest.mark.skipif(
         postgres.binaries() is None,
         reason="PostgreSQL is not installed (Debian: apt-get install postgresql)",
@@ -23,11 +23,11 @@ pytestmark = [
 ]
 
 
-def test_four_jobs_outlive_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_jobs_outlive_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
         monkeypatch.setenv(name, "")  # so that what the fleet sets is taken back
-    with running(tmp_path, workers=2, limit=2, model=Model(longest=0.1)) as fleet:
-        kinds = ("ask", "research", "ask", "ask")
+    with running(tmp_path, workers=2, limit=1, model=Model(longest=0.1)) as fleet:
+        kinds = ("ask", "research")
         many = Many(fleet, [Task(fleet.desk, f"m{n}", kind) for n, kind in enumerate(kinds)])
         many.start()
         first = fleet.workers[0]

@@ -22,7 +22,7 @@ from tests.kill.kills import hold, never
 from tests.kill.server import Model
 from tests.kill.test_deployed import trigger
 
-pytestmark = pytest.mark.xdist_group("kill")
+pytestmark = pytest.mark.xdist_group("fleet")
 
 
 class Worker:

@@ -16,7 +16,7 @@ from deskwork.tasks.processes import until
 from tests.kill.test_standing_killed import LIMIT, Machine
 from tests.tasks.delivery.mailbox import Mailbox, mailbox
 
-pytestmark = pytest.mark.xdist_group("kill")
+pytestmark = pytest.mark.xdist_group("standing")
 
 
 @pytest.fixture(scope="module")

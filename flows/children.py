@@ -123,10 +123,13 @@ async def investigate(
     family, gate = Family.of(run), asyncio.Semaphore(HERE if spread else AT_ONCE)
     numbered = list(enumerate(parts, first))
     offer = Offer(family.bench.journal, family.parent, total)
-    if spread and (more := numbered[HERE:]):
-        for number, part in more:
-            await asyncio.to_thread(family.child, number, part, tier)
-        total = await offer.make(more, tier)
+    if spread:
+        states = {
+            number: (await asyncio.to_thread(family.child, number, part, tier)).state
+            for number, part in numbered
+        }
+        open_ = [(number, part) for number, part in numbered if states[number] != "done"]
+        total = await offer.make(open_[HERE:], tier)
 
     async def one(number: int, part: Part) -> Child:
         while True:

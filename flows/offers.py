@@ -26,6 +26,8 @@ from deskwork.tasks.requests import InvestigationRequest
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from prefect.client.schemas.objects import FlowRun
+
 T = TypeVar("T")
 
 LONGEST = 20.0
@@ -64,13 +66,17 @@ class Offer:
                     request = InvestigationRequest(
                         parent=self._parent, number=number, part=part, tier=tier
                     )
-                    run = await client.create_flow_run_from_deployment(
-                        found.id,
-                        parameters={"request": request.model_dump(mode="json")},
-                        name=run_name(part.title, job),
-                        tags=["research", self._parent, job],
-                        idempotency_key=job,
-                    )
+                    run: FlowRun | None = None
+                    while run is None or (run.state and run.state.is_final()):
+                        # An earlier offer that is over, as after a Cancel, is made anew.
+                        key = f"{job} after {run.id}" if run else job
+                        run = await client.create_flow_run_from_deployment(
+                            found.id,
+                            parameters={"request": request.model_dump(mode="json")},
+                            name=run_name(part.title, job),
+                            tags=["research", self._parent, job],
+                            idempotency_key=key,
+                        )
                     self._runs.append(run.id)
         return replace(self._total, elsewhere=self._elsewhere)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -16,10 +16,12 @@ from prefect.utilities.callables import get_call_parameters
 
 from deskwork.tasks import model_step, tool_step
 from deskwork.tasks.conversation import Conversation
-from deskwork.tasks.delivery.step import Delivery, deliver
 from deskwork.tasks.retries import DEFAULT_RETRIES
 from deskwork.tasks.session import Session
 from deskwork.tools.errors import Transient
+
+if TYPE_CHECKING:
+    from deskwork.tasks.delivery.step import Delivery
 
 DELIVERY_PAUSES = (2.0, 10.0, 30.0)
 """Seconds between the tries of a delivery that surely failed; later, `deskwork resume` tries."""
@@ -63,6 +65,9 @@ async def run_tool(session: Session, conversation: Conversation, place: int, nam
 )
 async def deliver_report(session: Session, delivery: Delivery, name: str) -> None:
     """One delivery, recorded before it begins and when it has ended."""
+    # Most jobs deliver nothing, and it brings all that reports are made with.
+    from deskwork.tasks.delivery.step import deliver
+
     await deliver(session, delivery)
 
 

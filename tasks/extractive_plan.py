@@ -135,9 +135,9 @@ def _of_companies(topics: Sequence[_Topic], companies: Sequence[str], why: bool)
 
 
 def investigations(question: str, files: Sequence[str] = ()) -> list[_Part]:
-    """At least three investigations, as (title, question); one of a question not in English."""
+    """At least three investigations, as (title, question)."""
     if not is_english(question):
-        return [(_shortened(question), question)]
+        return _untaken(question)
     subject = _subject(question)
     whose = f" of {subject}" if subject else ""
     topics = _topics(question, subject)
@@ -191,6 +191,18 @@ def title_of(question: str) -> str:
     listed = listed[:1].upper() + listed[1:]
     when = _when(question).removeprefix(" in ")
     return (f"{subject}: {listed}" if subject else listed) + (f", {when}" if when else "")
+
+
+def _untaken(question: str) -> list[_Part]:
+    """A question that isn't taken apart: as it stands, by its longer words, by its names."""
+    words = re.findall(r"[^\W_]+", question)
+    longer = [word for word in words if len(word) > 4 or word.isdigit()]
+    names = [word for word in words[1:] if word[0].isupper() or word.isdigit()]
+    return [
+        (_shortened(question), question),
+        ("By its longer words", " ".join(longer) or question),
+        ("By its names and years", " ".join(names) or question),
+    ]
 
 
 def _shortened(question: str) -> str:

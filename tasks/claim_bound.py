@@ -19,7 +19,7 @@ from deskwork.tools.durations import months_between
 from deskwork.tools.figures import Figure, fiscal_years
 from deskwork.tools.printed import Printed, scale_in
 
-FIGURE = re.compile(r"\{(F[0-9a-f]{8})(\|abs)?\}")
+FIGURE = re.compile(r"\{(F[0-9a-f]{8})(\\?\|abs)?\}")  # in a table's cell the bar is escaped
 
 
 def bound_problems(

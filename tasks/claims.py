@@ -32,7 +32,7 @@ _WORDS_SAID = 7
 _ID = re.compile(r"E[0-9a-f]{8}")
 _LOOKS_CITED = re.compile(r"\[(E[0-9A-Za-z]{1,16})\]")
 CHART = re.compile(r"\{(C[0-9a-f]{8})\}")
-_LOOKS_BOUND = re.compile(r"\{([FC][0-9A-Za-z|]{1,24})\}")
+_LOOKS_BOUND = re.compile(r"\{([FC](?:[0-9A-Za-z|\\]{1,24}|[0-9a-f]{8}[^{}\n]{1,24}))\}")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _claim(sentence: Sentence, ledger: Ledger, whole: _Whole) -> tuple[Claim | N
     odd += [
         f"{{{name}}} is no figure or chart of this job"
         for name in _LOOKS_BOUND.findall(sentence.text)
-        if name.removesuffix("|abs") not in known_ids
+        if name.replace("\\", "").removesuffix("|abs") not in known_ids
     ]
     header = sentence.is_row and sentence.text == sentence.header
     scope = f"{sentence.header} {sentence.caption if sentence.is_row else ''} {sentence.heading}"
@@ -155,6 +155,8 @@ def _claim(sentence: Sentence, ledger: Ledger, whole: _Whole) -> tuple[Claim | N
     problems += unsaid
     if behind and not sentence.is_heading and (stranger := ledger.stranger(sentence.text, behind)):
         problems.append(f"it names {stranger}, and what it cites is from another company's file")
+    if unheard := ledger.unheard_of(sentence.text):
+        problems.append(f"it names {unheard}, and none of the sources does")
     stated = [*known, *_quoted_figures(sentence, behind, ledger)]
     places: list[tuple[int, int, str]] = []
     matched = _matches(numbers, behind, ledger, sentence.text, sentence.header)

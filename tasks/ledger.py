@@ -21,6 +21,10 @@ dated fy the inc corp company group plc ltd statement statements filing filings 
 segments quarter memo data table file document q1 q2 q3 q4"""
 _NO_NAME = frozenset(_COMMON.split())
 _PERIOD_OR_FORM = re.compile(r"(?:fy|q|h)?\d+(?:q\d?|[kq])?|\d*[kqf]")
+_COMPANY = re.compile(
+    r"(?P<name>\b[A-Z][\w&-]*(?:\s+[A-Z&][\w&-]*){0,3}),?\s+"
+    r"(?:Inc|Corp|Corporation|Ltd|Limited|[Pp][Ll][Cc]|AG|GmbH|LLC|KGaA|SpA|Oyj|ASA|N\.V|S\.A)\b\.?"
+)
 
 
 @dataclass
@@ -109,6 +113,19 @@ class Ledger:
             return ""
         others = {token for their in tokens.values() for token in their} - own
         return min((token for token in others if _names(token, spoken)), default="")
+
+    def unheard_of(self, sentence: str) -> str:
+        """A company, told by its legal form, that stands in no source at all, or ""."""
+        quoted = " ".join([item.quote for item in self.evidence.values()])
+        named = " ".join(file.name for file in self.collection.files)
+        said = f"{quoted} {named}".casefold()
+        for match in _COMPANY.finditer(sentence):
+            words = match["name"].split()
+            if words[1:] and not re.search(r"\w", sentence[: match.start()]):
+                words = words[1:]  # "Meanwhile Acme Inc. grew"
+            if any(word not in said for word in self.collection.unknown(" ".join(words))):
+                return " ".join(match[0].split())
+        return ""
 
     def _names(self) -> dict[str, set[str]]:
         """The words of each file's name that may be a company's, and aren't those of every file."""

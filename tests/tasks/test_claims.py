@@ -188,6 +188,32 @@ def test_a_bound_figure_is_printed_from_the_ledger(desk: Desk) -> None:
     assert printed == "Capex was $648 million in 2025, 37.6% more."
     (problem,) = desk.check(f"Capex was {{{new}}} in 2022.").problems
     assert "is of 2025" in problem
+    # In a table the bar is escaped, or it would begin a cell.
+    row = f"| Year | Capex |\n|---|---|\n| 2025 | {{{new}\\|abs}} |"
+    assert desk.check(row).problems == []
+    assert print_figures(row, desk.figures).endswith("| 2025 | $648 million |")
+
+
+@pytest.mark.parametrize("form", ["|size", "\\|size", ":.1f", " in millions"])
+def test_another_form_of_a_bound_figure_is_told(desk: Desk, form: str) -> None:
+    new = desk.bind(desk.cite(CAPEX), "(648)", "2025-12-31")
+    (problem,) = desk.check(f"Capex was {{{new}{form}}} in 2025.").problems
+    assert "is no figure or chart of this job" in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Vega Inc.", "Vega Inc."),
+        ("the Vega Nova Corporation", "Vega Nova Corporation"),
+        ("Zenda AG", "Zenda AG"),
+    ],
+)
+def test_a_company_that_no_source_names_is_told(desk: Desk, name: str, told: str) -> None:
+    sales = desk.cite(SALES)
+    (problem,) = desk.check(f"Net sales of {name} rose 7.8% in 2025 [{sales}].").problems
+    assert f"names {told}, and none of the sources does" in problem
+    assert desk.check(f"Meanwhile net sales rose 7.8% in 2025 [{sales}].").problems == []
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ audit: install
 	@UV_SYSTEM_CERTS=1 $(BIN)/python .ci/audit.py
 
 test: install lint
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # A real model server for the tests of tests/llamacpp, which skip without it: llama.cpp with a
 # model of 135M parameters, both as wheels (130 MB). What it depends on isn't needed to serve.

@@ -15,7 +15,10 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from deskwork.tasks.processes import until
+from deskwork.tasks.recovery import OPEN
 from tests.kill.desk import Task
 from tests.kill.fleet import Fleet, running
 from tests.kill.script import Step
@@ -68,12 +71,18 @@ class Many:
         """Everything that is wrong in the end."""
         found = [problem for task in self.tasks for problem in task.problems()]
         found += [f"lost: {step}" for step in self.lost()]
-        states = {n: self.fleet.desk.api(f"/flow_runs/{r}")["state"] for n, r in self.runs.items()}
+        # A run ends some seconds after its job, whose end is what was waited for.
+        until(lambda: all(s["type"] not in OPEN for s in self.states().values()), 120.0, every=1.0)
+        states = self.states()
         return found + [
             f"{name}'s run is {state['name']}: {state['message']}"
             for name, state in states.items()
             if state["type"] != "COMPLETED"
         ]
+
+    def states(self) -> dict[str, Any]:
+        """The state of each task's flow run, by the task's name."""
+        return {n: self.fleet.desk.api(f"/flow_runs/{r}")["state"] for n, r in self.runs.items()}
 
     def lost(self) -> list[Step]:
         """Recorded replies that are recorded no more."""

@@ -84,7 +84,7 @@ def test_a_hostile_file_is_one_row(name: str, make: Callable[[], bytes], told: s
     started = time.monotonic()
     refused = ""
     try:
-        assert read_bytes(make(), name, limits=Limits(seconds=10)).pages
+        assert read_bytes(make(), name, limits=Limits(seconds=20)).pages
     except BadFile as error:
         refused = error.message
     assert told is None or bool(refused) == bool(told), refused
@@ -94,7 +94,7 @@ def test_a_hostile_file_is_one_row(name: str, make: Callable[[], bytes], told: s
     # No reader crashed: whatever is wrong is told by a reader, or by a limit. Only the reader of
     # XLS ends itself when it passes the bound of memory.
     assert ("sudden end" in refused) == (name == "loop.xls")
-    assert time.monotonic() - started < 40
+    assert time.monotonic() - started < 60
 
 
 def test_nobody_runs_short_of_hostile_files() -> None:
